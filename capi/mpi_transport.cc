@@ -1,12 +1,15 @@
 #include "capi/mpi_transport.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "capi/mpi_parting.h"
 #include "capi/mpi_sums.h"
@@ -40,11 +43,18 @@ bool is_started(const Start &start) {
   return start() == MPI_SUCCESS;
 }
 
-bool is_over() {
+bool is_finalized() {
   int finalized = 0;
   MPI_Finalized(&finalized);
   return finalized != 0;
 }
+
+// Of this process that are not destroyed, for exit().
+std::mutex living_mutex;
+std::set<MpiTransport *> living;
+
+// The other ranks of a job that has failed may hang, and this process with them.
+constexpr std::chrono::seconds to_finalize{5};
 
 }  // namespace
 
@@ -54,7 +64,7 @@ MpiError::MpiError(const char *tried, int result)
 
 std::mutex MpiSession::mutex_;
 int MpiSession::sessions_ = 0;
-bool MpiSession::ours_ = false;
+bool MpiSession::ours_ = false, MpiSession::failed_ = false;
 
 MpiSession::MpiSession() {
   const std::lock_guard guard(mutex_);
@@ -64,13 +74,42 @@ MpiSession::MpiSession() {
     int provided = 0;
     check("MPI_Init_thread", MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided));
     ours_ = true;
+    static pid_t process;
+    process = getpid();
+    on_exit(exiting, &process);
   }
   ++sessions_;
 }
 
 MpiSession::~MpiSession() {
   const std::lock_guard guard(mutex_);
-  if (--sessions_ == 0 && ours_ && !is_over()) MPI_Finalize();
+  if (--sessions_ == 0 && ours_ && !failed_ && !is_finalized()) MPI_Finalize();
+}
+
+void MpiSession::give_up() noexcept {
+  const std::lock_guard guard(mutex_);
+  failed_ = true;
+}
+
+// Who ends without finalising has failed to those who launched it, and with another status than 0
+// that is what it says: they end the other ranks, which would wait for this one. A forked child
+// leaves all that to its parent.
+void MpiSession::exiting(int status, void *process) {
+  if (status != 0 || *static_cast<pid_t *>(process) != getpid() || is_finalized()) return;
+  {
+    const std::lock_guard guard(living_mutex);
+    for (MpiTransport *transport : living) transport->leave();
+  }
+  if (failed_) try {
+      std::fflush(nullptr);
+      std::thread([] {
+        std::this_thread::sleep_for(to_finalize);
+        _exit(0);
+      }).detach();
+    } catch (const std::system_error &) {
+      return;
+    }
+  MPI_Finalize();
 }
 
 MpiTransport::MpiTransport(MPI_Comm comm) {
@@ -95,11 +134,23 @@ MpiTransport::MpiTransport(MPI_Comm comm) {
   cross_size_ = static_cast<int>(ordered.size());
   cross_rank_ = static_cast<int>(std::distance(ordered.begin(), ordered.find(on_machine_.front())));
   slots_.resize(2 * static_cast<size_t>(size_));
+  const std::lock_guard guard(living_mutex);
+  living.insert(this);
 }
 
 MpiTransport::~MpiTransport() {
+  {
+    const std::lock_guard guard(living_mutex);
+    living.erase(this);
+  }
+  leave();
+}
+
+bool MpiTransport::is_over() const { return has_left_.load() || is_finalized(); }
+
+void MpiTransport::leave() noexcept {
   const std::lock_guard one_at_a_time(calling_mpi);
-  if (is_over()) return;
+  if (is_finalized() || has_left_.exchange(true)) return;
   sums_.reset();
   for (const std::unique_ptr<Slot> &slot : slots_) {
     if (!slot || slot->request == MPI_REQUEST_NULL) continue;
@@ -163,6 +214,10 @@ det_communicator_functions MpiTransport::functions() const {
   functions.finish_sums = [](int64_t timeout_ms, void *user_data) {
     return static_cast<MpiTransport *>(user_data)->finish_sums(timeout_ms);
   };
+  functions.give_up = [](void *user_data) {
+    static_cast<MpiTransport *>(user_data)->broken_ = true;
+    static_cast<MpiTransport *>(user_data)->session_.give_up();
+  };
   functions.any_pair = 1;
   functions.shared_memory = 1;
   return functions;
@@ -177,6 +232,7 @@ int32_t MpiTransport::wait(MPI_Request &request, MPI_Status *status, int64_t tim
     int done = 0;
     {
       const std::lock_guard one_at_a_time(calling_mpi);
+      if (has_left_.load(std::memory_order_relaxed)) return ENOTCONN;
       if (MPI_Test(&request, &done, status) != MPI_SUCCESS) return EIO;
     }
     if (done != 0) return 0;

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -18,6 +19,8 @@ class MpiError : public std::runtime_error {
 };
 
 // Initialises MPI unless that is done; the last session finalises what the first one initialised.
+// Where none is the last, since a program forgets one, or a job has failed, in which finalising may
+// wait for a rank that hangs, exit() does it.
 class MpiSession {
  public:
   MpiSession();
@@ -25,10 +28,14 @@ class MpiSession {
   MpiSession(const MpiSession &) = delete;
   MpiSession &operator=(const MpiSession &) = delete;
 
+  void give_up() noexcept;
+
  private:
+  static void exiting(int status, void *);
+
   static std::mutex mutex_;
   static int sessions_;
-  static bool ours_;
+  static bool ours_, failed_;
 };
 
 class MpiSums;
@@ -39,6 +46,9 @@ class MpiTransport {
   ~MpiTransport();
   MpiTransport(const MpiTransport &) = delete;
   MpiTransport &operator=(const MpiTransport &) = delete;
+
+  // Takes leave of the other ranks, whatever is still under way.
+  void leave() noexcept;
 
   // The six numbers.
   det_distributed_options options() const;
@@ -52,6 +62,7 @@ class MpiTransport {
     std::array<char, DET_SHORT_MESSAGE> data;
   };
 
+  bool is_over() const;
   int32_t send(int peer, int channel, const char *data, size_t size, int64_t timeout_ms);
   int32_t receive(int peer, int channel, char *data, size_t capacity, size_t &size,
                   int64_t timeout_ms);
@@ -70,6 +81,7 @@ class MpiTransport {
   int cross_rank_ = 0, cross_size_ = 1;
   std::vector<int> on_machine_;  // ranks of the job, by local rank
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::unique_ptr<MpiSums> sums_;  // once there is one
-  bool broken_ = false;            // a request was left behind, so the communicators must stay
+  std::unique_ptr<MpiSums> sums_;    // once there is one
+  std::atomic<bool> broken_{false};  // a request was left behind, so the communicators must stay
+  std::atomic<bool> has_left_{false};
 };

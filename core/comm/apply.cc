@@ -17,7 +17,7 @@ namespace {
 constexpr std::chrono::milliseconds retry_pause(20);
 
 // Reads until `size` bytes are there; false when the other side is gone or silent.
-bool receive_whole(const Fd &fd, std::string &bytes, size_t size, Patience &patience) {
+bool receive_whole(const UnsharedFd &fd, std::string &bytes, size_t size, Patience &patience) {
   bytes.resize(size);
   size_t done = 0;
   while (done < size) {
@@ -37,7 +37,7 @@ bool receive_whole(const Fd &fd, std::string &bytes, size_t size, Patience &pati
 Admission apply_at(Endpoint endpoint, const Hello &mine, const std::string &secret,
                    Patience &patience) {
   for (int number = 0;;) {
-    Fd fd = connect_to(endpoint, patience);
+    UnsharedFd fd = connect_to(endpoint, patience);
     if (!is_own_peer(fd, endpoint.kind))
       throw Error(Code::access, "joining a job: what listens at '" + endpoint.text() +
                                     "' belongs to another user; set another port (pub_port or "

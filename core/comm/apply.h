@@ -9,7 +9,7 @@
 namespace det::comm {
 
 struct Admission {
-  Fd connection;
+  UnsharedFd connection;
   Welcome welcome;
 };
 // Goes where it is sent. Throws Code::access when who listens is not of this job.

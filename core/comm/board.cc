@@ -22,7 +22,11 @@ constexpr size_t text_size = 600;
 
 struct Board::Head {
   alignas(64) std::atomic<uint32_t> failed;  // a seat, counted from 1
+  // Read at the end of every collective, and seldom written.
   alignas(64) std::atomic<uint32_t> quitters;
+  std::atomic<uint32_t> withdrawing;
+  std::array<std::atomic<uint64_t>, channels>
+      withdrawn;  // the last collective that came to nothing
   std::array<Bell, channels> bells;
 };
 
@@ -98,6 +102,13 @@ std::optional<FrameHead> Board::entered(Channel channel, size_t seat) const {
   return decode_head({reinterpret_cast<const char *>(words.data()), frame_head_size});
 }
 
+std::optional<FrameHead> Board::waits_in(Channel channel, size_t seat) const {
+  const std::optional<FrameHead> head = entered(channel, seat);
+  const bool waits =
+      head && head->sequence > ended(channel, seat) && head->sequence > ended(channel, seat_);
+  return waits ? head : std::nullopt;
+}
+
 void Board::leave_collective(Channel channel, uint64_t turn) {
   seat_of(channel, seat_).ended.store(turn);
   if (bell_of(channel).writers.load() > 0) ring(channel);
@@ -139,6 +150,19 @@ void Board::come(Channel channel, uint64_t meeting) {
 
 bool Board::have_all_come(Channel channel, uint64_t meeting) const {
   return bell_of(channel).come.load(std::memory_order_acquire) >= meeting * seats_;
+}
+
+// Who has written its cell before this saw none of it missing; who writes it later sees this.
+void Board::begin_to_withdraw() { head().withdrawing.fetch_add(1); }
+
+void Board::end_to_withdraw(Channel channel, uint64_t turn) {
+  if (turn != 0) head().withdrawn[static_cast<size_t>(channel)].store(turn);
+  head().withdrawing.fetch_sub(1);
+}
+
+bool Board::is_in_doubt(Channel channel, uint64_t turn) const {
+  return head().withdrawing.load() > 0 ||
+         head().withdrawn[static_cast<size_t>(channel)].load() == turn;
 }
 
 void Board::wake(Bell &bell) noexcept {

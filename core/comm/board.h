@@ -40,6 +40,8 @@ class Board {
   uint64_t ended(Channel channel, size_t seat) const;
   // The collective that a rank began last; nothing when it is just beginning one, or never did.
   std::optional<FrameHead> entered(Channel channel, size_t seat) const;
+  // The one that it is in, while neither it nor this rank has ended it.
+  std::optional<FrameHead> waits_in(Channel channel, size_t seat) const;
 
   // This rank's cell of a collective. Of bulk it tells where it is.
   void write(Channel channel, const FrameHead &head, std::string_view payload);
@@ -84,6 +86,18 @@ class Board {
     return over || is_over();
   }
 
+  // This rank, with an error, leaves a collective that no rank has come to the end of: then none
+  // will. False where `is_over`: others may have its result, and so has this one.
+  template <class IsOver>
+  bool withdraw(Channel channel, uint64_t turn, const IsOver &is_over) {
+    begin_to_withdraw();
+    const bool withdrawn = !is_over();
+    end_to_withdraw(channel, withdrawn ? turn : 0);
+    return withdrawn;
+  }
+  // Whoever has come to the end of a collective asks: is somebody about to withdraw, or has it?
+  bool is_in_doubt(Channel channel, uint64_t turn) const;
+
   // A failure is everybody's; the first one stays. It is told whole: who fails may be killed, or
   // interrupted for long, while it writes.
   void fail(const Error &error) noexcept;
@@ -105,6 +119,8 @@ class Board {
   struct Failure;
   struct Cell;
 
+  void begin_to_withdraw();
+  void end_to_withdraw(Channel channel, uint64_t turn);
   static void wait_at(Bell &bell, uint32_t rung, std::chrono::milliseconds limit);
   void wake(Bell &bell) noexcept;
   Head &head() const;

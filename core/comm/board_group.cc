@@ -64,6 +64,9 @@ auto BoardGroup::take_part(Collective collective, const MessageView &message, co
   place_.failure.check();  // of any channel, before the others see this rank in another collective
   begin(collective, message, call);
   try {
+    // A broadcast may be over for its root.
+    const bool has_a_say = collective != Collective::broadcast || is_root();
+    if (has_a_say && place_.failure.is_stopping()) throw stopped(self(), place_.channel);
     if (board_.has_anybody_quit()) look_around(others_, false);
     auto result = work();
     board_.leave_collective(place_.channel, head_.sequence);
@@ -78,7 +81,7 @@ auto BoardGroup::take_part(Collective collective, const MessageView &message, co
 Error BoardGroup::verdict(const std::exception &failure) const noexcept {
   try {
     if (dynamic_cast<const std::bad_alloc *>(&failure) != nullptr)
-      return {Code::no_memory, here() + ": out of memory"};
+      return {Code::no_memory, here() + ": " + out_of_memory_.what()};
     const Error error = as_error(failure);
     if (error.code != Code::unavailable) return error;
     // Who is gone may have told why, since that was looked for.
@@ -126,7 +129,7 @@ bool BoardGroup::meet(const MessageView &message) {
   if (others_.size() <= most_to_look_at) {
     board_.ring(place_.channel);
     size_t seen = 0;
-    wait_until(
+    wait_for_result(
         [&] {
           while (seen < others_.size() &&
                  board_.is_written(place_.channel, others_[seen], head_.sequence))
@@ -154,7 +157,7 @@ void BoardGroup::wait_for_all() {
   const uint64_t meeting = ++meetings_;
   board_.come(place_.channel, meeting);
   meets_ = true;
-  wait_until([&] { return board_.have_all_come(place_.channel, meeting); }, others_);
+  wait_for_result([&] { return board_.have_all_come(place_.channel, meeting); }, others_);
 }
 
 Message BoardGroup::copy(const MessageView &message) const {
@@ -210,13 +213,14 @@ Message BoardGroup::broadcast(const MessageView &message, const Call &call) {
     if (is_root()) {
       write(message);
       board_.ring(place_.channel);
+      settle();
       if (head_.is_bulk && far_ != nullptr) return far_->broadcast(message, call);
       Message result = copy(message);
       if (head_.is_bulk) wait_for_all();  // until all have read it
       return result;
     }
     const uint64_t turn = head_.sequence;
-    wait_until([&] { return board_.is_written(place_.channel, root, turn); }, {root});
+    wait_for_result([&] { return board_.is_written(place_.channel, root, turn); }, {root});
     const std::optional<Board::Said> said = board_.read(place_.channel, root, turn);
     check(root, said->head);
     if (said->head.is_bulk && far_ != nullptr) return far_->broadcast(std::nullopt, call);
@@ -262,6 +266,31 @@ void BoardGroup::wait_until(const IsOver &is_over, const std::vector<size_t> &fo
   }
 }
 
+// That all ranks have, or none: who stops waiting looks again whether others may have come to the
+// end meanwhile, and those who come to it later hear that there is none.
+template <class IsOver>
+void BoardGroup::wait_for_result(const IsOver &is_over, const std::vector<size_t> &for_seats) {
+  try {
+    wait_until(is_over, for_seats);
+  } catch (const std::exception &) {
+    if (board_.withdraw(place_.channel, head_.sequence, is_over)) throw;
+  }
+  settle();
+}
+
+void BoardGroup::settle() const {
+  const auto is_settled = [&] { return !board_.is_in_doubt(place_.channel, head_.sequence); };
+  if (is_settled()) [[likely]]
+    return;
+  const Clock::time_point end = Clock::now() + place_.timeout;
+  while (!board_.sleep(place_.channel, is_settled, milliseconds(1))) {
+    if (const std::optional<Error> failure = board_.failure())
+      throw with_own_argument(*failure, self(), place_.channel);
+    for (const size_t seat : others_) look_at(seat, false);
+    if (Clock::now() >= end) throw silence_of(others_.front());
+  }
+}
+
 // Throws where waiting is in vain.
 void BoardGroup::look_around(const std::vector<size_t> &for_seats, bool is_late) const {
   place_.failure.check();
@@ -296,10 +325,8 @@ void BoardGroup::check(size_t seat, const FrameHead &theirs) const {
 // A rank that waits in the other channel, as this one waits for it here, is not silent.
 Error BoardGroup::silence_of(size_t seat) const {
   const Channel other = place_.channel == Channel::global ? Channel::local : Channel::global;
-  const std::optional<FrameHead> theirs = board_.entered(other, seat);
   std::string elsewhere;
-  if (theirs && theirs->sequence > board_.ended(other, seat) &&
-      theirs->sequence > board_.ended(other, board_.seat()))
+  if (const std::optional<FrameHead> theirs = board_.waits_in(other, seat))
     elsewhere = Caller{place_.ranks[seat], *theirs}.call(other);
   return silence(place_.ranks[seat], self(), place_.channel, elsewhere, place_.timeout);
 }

@@ -56,6 +56,9 @@ class BoardGroup {
   bool look(const IsOver &is_over);
   template <class IsOver>
   void wait_until(const IsOver &is_over, const std::vector<size_t> &for_seats);
+  template <class IsOver>
+  void wait_for_result(const IsOver &is_over, const std::vector<size_t> &for_seats);
+  void settle() const;
   void look_around(const std::vector<size_t> &for_seats, bool is_late) const;
   void look_at(size_t seat, bool is_late) const;
   void check(size_t seat, const FrameHead &theirs) const;

@@ -45,6 +45,24 @@ Address unix_address(const std::string &name) {
   return address;
 }
 
+// An IPv4 address in the clothes of IPv6 is listened at and connected to as what it is.
+Address plain(const Address &address) {
+  const auto &mapped = reinterpret_cast<const sockaddr_in6 &>(address.storage);
+  if (address.storage.ss_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&mapped.sin6_addr))
+    return address;
+  Address result;
+  auto &plain = reinterpret_cast<sockaddr_in &>(result.storage);
+  plain.sin_family = AF_INET;
+  plain.sin_port = mapped.sin6_port;
+  std::memcpy(&plain.sin_addr, &mapped.sin6_addr.s6_addr[12], sizeof plain.sin_addr);
+  result.size = sizeof plain;
+  return result;
+}
+
+bool is_same(const Address &one, const Address &other) {
+  return one.size == other.size && std::memcmp(&one.storage, &other.storage, one.size) == 0;
+}
+
 std::vector<Address> tcp_addresses(const Endpoint &endpoint, bool to_listen) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -61,18 +79,20 @@ std::vector<Address> tcp_addresses(const Endpoint &endpoint, bool to_listen) {
     Address address;
     std::memcpy(&address.storage, entry->ai_addr, entry->ai_addrlen);
     address.size = entry->ai_addrlen;
-    addresses.push_back(address);
+    address = plain(address);
+    const auto same = [&](const Address &known) { return is_same(known, address); };
+    if (std::ranges::none_of(addresses, same)) addresses.push_back(address);
   }
   return addresses;
 }
 
-void set(const Fd &fd, int level, int option, int value) {
+void set(const UnsharedFd &fd, int level, int option, int value) {
   setsockopt(fd.get(), level, option, &value, sizeof value);
 }
 
 }  // namespace
 
-void keep_alive(const Fd &fd) {
+void keep_alive(const UnsharedFd &fd) {
   set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 30);
@@ -82,9 +102,13 @@ void keep_alive(const Fd &fd) {
 
 namespace {
 
+UnsharedFd make_socket(const Address &address) {
+  return UnsharedFd::made_by([&] { return Fd(socket(address.storage.ss_family, flags, 0)); });
+}
+
 // An errno instead of a listener.
-int try_listen(const Address &address, std::vector<Fd> &listeners) {
-  Fd fd(socket(address.storage.ss_family, flags, 0));
+int try_listen(const Address &address, std::vector<UnsharedFd> &listeners) {
+  UnsharedFd fd = make_socket(address);
   if (!fd) return errno;
   if (address.storage.ss_family != AF_UNIX) set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
   if (address.storage.ss_family == AF_INET6) set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
@@ -94,11 +118,12 @@ int try_listen(const Address &address, std::vector<Fd> &listeners) {
   return 0;
 }
 
-// The last errno where it is none.
-int listen_on(const std::vector<Address> &addresses, std::vector<Fd> &listeners) {
+// An errno where one is not ours: that somebody else has it, before any other.
+int listen_on(const std::vector<Address> &addresses, std::vector<UnsharedFd> &listeners) {
   int failed = 0;
   for (const Address &address : addresses)
-    if (const int reason = try_listen(address, listeners); reason != 0) failed = reason;
+    if (const int reason = try_listen(address, listeners); reason != 0 && failed != EADDRINUSE)
+      failed = reason;
   return failed;
 }
 
@@ -115,8 +140,8 @@ bool is_number(const std::string &host) {
          inet_pton(AF_INET6, host.c_str(), number.data()) == 1;
 }
 
-int try_connect(const Address &address, Patience &patience, Fd &connection) {
-  Fd fd(socket(address.storage.ss_family, flags, 0));
+int try_connect(const Address &address, Patience &patience, UnsharedFd &connection) {
+  UnsharedFd fd = make_socket(address);
   if (!fd) return errno;
   if (connect(fd.get(), address.get(), address.size) != 0) {
     if (errno != EINPROGRESS) return errno;
@@ -134,7 +159,14 @@ int try_connect(const Address &address, Patience &patience, Fd &connection) {
 }  // namespace
 
 std::string Endpoint::text() const {
-  return kind == Kind::unix_socket ? "unix:" + name : "tcp:" + name + ":" + std::to_string(port);
+  if (kind == Kind::unix_socket) return "unix:" + name;
+  const bool is_ipv6 = name.find(':') != name.npos;
+  return "tcp:" + (is_ipv6 ? "[" + name + "]" : name) + ":" + std::to_string(port);
+}
+
+std::string without_brackets(const std::string &host) {
+  const bool has_some = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  return has_some ? host.substr(1, host.size() - 2) : host;
 }
 
 Endpoint parse_endpoint(const std::string &text) {
@@ -142,12 +174,13 @@ Endpoint parse_endpoint(const std::string &text) {
   const size_t colon = text.rfind(':');
   if (text.starts_with("tcp:") && colon > 3 && colon + 1 < text.size() &&
       text.size() - colon <= 6 && text.find_first_not_of("0123456789", colon + 1) == text.npos)
-    return {Endpoint::Kind::tcp, text.substr(4, colon - 4), std::stoi(text.substr(colon + 1))};
+    return {Endpoint::Kind::tcp, without_brackets(text.substr(4, colon - 4)),
+            std::stoi(text.substr(colon + 1))};
   throw Error(Code::corrupt, "joining a job: '" + text + "' is no address of a rank");
 }
 
-std::vector<Fd> listen_at(const Endpoint &endpoint) {
-  std::vector<Fd> listeners;
+std::vector<UnsharedFd> listen_at(const Endpoint &endpoint) {
+  std::vector<UnsharedFd> listeners;
   int failed = 0;
   if (endpoint.kind == Endpoint::Kind::unix_socket) {
     failed = try_listen(unix_address(endpoint.name), listeners);
@@ -159,23 +192,23 @@ std::vector<Fd> listen_at(const Endpoint &endpoint) {
     if (listeners.empty() && (failed == 0 || failed == EADDRNOTAVAIL))
       failed = listen_on(tcp_addresses({endpoint.kind, "", endpoint.port}, true), listeners);
   }
-  if (!listeners.empty()) return listeners;
   if (failed == EADDRINUSE)
     throw Error(Code::busy,
                 "joining a job: another job on this machine uses '" + endpoint.text() +
                     "'; give this one its own port (pub_port, port_offset or the variable "
                     "INTER_TRAIN_PROCESS_COMM_PORT_1, the same on all ranks)",
                 failed);
+  if (!listeners.empty()) return listeners;
   OsFailure{failed}.raise("joining a job: listening at '" + endpoint.text() + "'");
 }
 
-Fd connect_to(const Endpoint &endpoint, Patience &patience) {
+UnsharedFd connect_to(const Endpoint &endpoint, Patience &patience) {
   const std::vector<Address> addresses = endpoint.kind == Endpoint::Kind::unix_socket
                                              ? std::vector{unix_address(endpoint.name)}
                                              : tcp_addresses(endpoint, false);
   std::chrono::milliseconds pause(2);
   for (;;) {
-    Fd connection;
+    UnsharedFd connection;
     int failed = 0;
     for (const Address &address : addresses)
       if ((failed = try_connect(address, patience, connection)) == 0) return connection;
@@ -217,7 +250,7 @@ std::string own_host(const Endpoint &to_reach) {
                                      "'; check chief_ip or DET_CHIEF_IP, and the network");
 }
 
-std::string host_of_peer(const Fd &connection) {
+std::string host_of_peer(const UnsharedFd &connection) {
   Address peer;
   peer.size = sizeof peer.storage;
   if (getpeername(connection.get(), reinterpret_cast<sockaddr *>(&peer.storage), &peer.size) != 0)
@@ -225,7 +258,7 @@ std::string host_of_peer(const Fd &connection) {
   return host_of(peer);
 }
 
-int port_of(const Fd &listener) {
+int port_of(const UnsharedFd &listener) {
   Address address;
   address.size = sizeof address.storage;
   if (getsockname(listener.get(), reinterpret_cast<sockaddr *>(&address.storage), &address.size) !=
@@ -236,7 +269,23 @@ int port_of(const Fd &listener) {
                    : reinterpret_cast<const sockaddr_in &>(address.storage).sin_port);
 }
 
-bool is_own_peer(const Fd &connection, Endpoint::Kind kind) {
+std::string name_of_peer(const UnsharedFd &connection, Endpoint::Kind kind) {
+  Address address;
+  address.size = sizeof address.storage;
+  // Who has reset the connection has no address any more.
+  if (kind == Endpoint::Kind::tcp)
+    return getpeername(connection.get(), reinterpret_cast<sockaddr *>(&address.storage),
+                       &address.size) == 0
+               ? "a process at " + host_of(address)
+               : "a process of another machine";
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid == 0)
+    return "a process of this machine";
+  return "process " + std::to_string(peer.pid);
+}
+
+bool is_own_peer(const UnsharedFd &connection, Endpoint::Kind kind) {
   if (kind == Endpoint::Kind::tcp) return true;
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -244,7 +293,7 @@ bool is_own_peer(const Fd &connection, Endpoint::Kind kind) {
          peer.uid == geteuid();
 }
 
-bool send_whole(const Fd &connection, const std::string &bytes) {
+bool send_whole(const UnsharedFd &connection, const std::string &bytes) {
   return send(connection.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
          static_cast<ssize_t>(bytes.size());
 }

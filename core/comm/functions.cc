@@ -63,6 +63,10 @@ class FunctionTransport : public Transport {
     if (received != size) refuse_part(peer);
   }
 
+  void give_up() noexcept override {
+    if (functions_.give_up != nullptr) functions_.give_up(user_data_);
+  }
+
   bool any_pair() const override { return functions_.any_pair; }
   bool shares_memory() const override { return functions_.shares_memory; }
   size_t bulk_above() const override { return short_message_limit - frame_head_size; }

@@ -22,6 +22,7 @@ struct TransportFunctions {
   bool shares_memory = false;
   int32_t (*start_sum)(void *data, size_t count, int32_t dtype, void *user_data) = nullptr;
   int32_t (*finish_sums)(int64_t timeout_ms, void *user_data) = nullptr;
+  void (*give_up)(void *user_data) = nullptr;
 };
 
 // Calls `destroy` at the end, also when this throws.

@@ -22,6 +22,9 @@ class Group {
         below_(session_.children().size(), 1) {}
 
   void know(Group &other_channel) { session_.know(other_channel.session_); }
+  void know_machine(const std::vector<int> &ranks, Board *board) {
+    session_.know_machine(ranks, board);
+  }
 
   std::optional<std::vector<Message>> gather(const MessageView &message, const Call &call);
   std::vector<Message> allgather(const MessageView &message, const Call &call);

@@ -62,7 +62,10 @@ class Applicant {
   std::string transcript_;
 };
 
-// The accepting side: nothing for an answer that proves nothing.
+// The accepting side. Whether these are, or may become, an answer of this release; what an answer
+// says, proven or not; and nothing for one that proves nothing.
+bool is_of_this_release(std::string_view part_of_hello);
+std::optional<Hello> read_hello(std::string_view hello);
 std::optional<Hello> verify_hello(std::string_view challenge, std::string_view hello,
                                   const std::string &secret);
 std::string make_welcome(std::string_view challenge, std::string_view hello,

@@ -48,14 +48,18 @@ class JobFailure {
     const std::lock_guard guard(asking_);
     goes_on_ = std::move(goes_on);
   }
+  // Once it is to stop it stays so: the wait that was to end may have had its result after all.
   bool is_to_stop() {
     const std::unique_lock lock(asking_, std::try_to_lock);  // one thread asks for all
-    return lock && goes_on_ && !goes_on_();
+    if (lock && goes_on_ && !goes_on_()) stopping_.store(true, std::memory_order_relaxed);
+    return is_stopping();
   }
+  bool is_stopping() const { return stopping_.load(std::memory_order_relaxed); }
 
  private:
   std::mutex asking_;
   std::function<bool()> goes_on_;
+  std::atomic<bool> stopping_{false};
 
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;

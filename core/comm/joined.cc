@@ -31,6 +31,16 @@ std::vector<Message> least(const std::vector<Message> &votes) {
   return std::vector<Message>(votes.size(), std::ranges::min_element(votes)->value_or(""));
 }
 
+// The transport as something that hears of a failure.
+class Resignation : public Herald {
+ public:
+  explicit Resignation(Transport &transport) : transport_(transport) {}
+  void tell(const Error &) noexcept override { transport_.give_up(); }
+
+ private:
+  Transport &transport_;
+};
+
 class Joined : public Communicator {
  public:
   Joined(const Ranks &ranks, std::unique_ptr<Transport> transport,
@@ -40,6 +50,7 @@ class Joined : public Communicator {
         timeout_(timeout),
         global_(*transport_, Channel::global, everybody(ranks.size), ranks.rank, timeout,
                 failure_) {
+    failure_.add(resignation_);
     SharedMemory memory;
     if (may_share() && is_local_chief()) memory = SharedMemory::create(memory_size());
     const std::string known = memory.name();
@@ -49,6 +60,7 @@ class Joined : public Communicator {
         decode_machine(global_.consult(encode(introduction), joining, answer_introductions), ranks);
     local_.emplace(*transport_, Channel::local, machine.members, ranks.rank, timeout_, failure_);
     local_->know(global_);
+    global_.know_machine(machine.members, nullptr);
     std::string verdict;
     if (ranks.local_size > 1)
       verdict = local_->consult(open_memory(machine, memory), joining, least);
@@ -179,7 +191,7 @@ class Joined : public Communicator {
     std::iota(seats.begin(), seats.end(), size_t{0});
     const bool readable = verdict == readable_memory;
     open_board(local_board_, Channel::local, machine, seats, readable ? nullptr : &*local_);
-    if (!is_one_machine()) return;
+    if (!is_one_machine()) return global_.know_machine(machine.members, &*board_);
     std::ranges::sort(seats, {}, [&](size_t seat) { return machine.members[seat]; });
     open_board(global_board_, Channel::global, machine, seats, readable ? nullptr : &global_);
   }
@@ -195,6 +207,7 @@ class Joined : public Communicator {
   std::unique_ptr<Transport> transport_;
   const std::chrono::milliseconds timeout_;
   JobFailure failure_;
+  Resignation resignation_{*transport_};
   Group global_;
   std::optional<Group> local_;
   // Where memory is shared: by the ranks of this machine, and by all where those are all.

@@ -3,6 +3,7 @@
 #include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/comm/endpoint.h"
 #include "core/comm/launch_mpi.h"
 #include "core/comm/slurm.h"
 #include "core/comm/variables.h"
@@ -33,10 +34,18 @@ bool is_launched_by(const RankNames &names) {
   return is_set(names.local_size) || is_set(names.cross_rank) || is_set(names.cross_size);
 }
 
+// Of "HOST:PORT", "[HOST]:PORT", or one of them without the port.
+std::string host_in(const std::string &address) {
+  const size_t colon = address.rfind(':');
+  const bool is_bare = address.find(':') != colon && !address.starts_with('[');  // IPv6
+  const bool has_port = colon != address.npos && !is_bare && !address.ends_with(']');
+  return without_brackets(has_port ? address.substr(0, colon) : address);
+}
+
 }  // namespace
 
 std::string chief_or_variable(const std::string &chief_ip) {
-  return chief_ip.empty() ? environment_variable("DET_CHIEF_IP") : chief_ip;
+  return without_brackets(chief_ip.empty() ? environment_variable("DET_CHIEF_IP") : chief_ip);
 }
 
 Launch launch_from_horovod(const std::string &chief_ip) { return launch_from(horovod, chief_ip); }
@@ -60,8 +69,7 @@ Launch launch_from_tf_config() {
     const int index = task.at("index").get<int>();
     const int count = static_cast<int>(workers.size());
     const std::string chief = workers.at(0).get<std::string>();
-    Launch launch{
-        {index, count, 0, 1, index, count}, chief.substr(0, chief.find(':')), "TF_CONFIG"};
+    Launch launch{{index, count, 0, 1, index, count}, host_in(chief), "TF_CONFIG"};
     check_ranks(launch.ranks);
     return launch;
   } catch (const Json::exception &) {

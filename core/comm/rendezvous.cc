@@ -27,13 +27,10 @@ constexpr std::chrono::milliseconds between_refusals(20);
 
 }  // namespace
 
-Rendezvous::Rendezvous(const std::vector<Endpoint> &endpoints, std::string secret)
-    : secret_(std::move(secret)) {
-  for (const Endpoint &endpoint : endpoints) {
-    for (Fd &fd : listen_at(endpoint)) {
-      if (endpoint.from_afar && port_ == 0) port_ = port_of(fd);
-      listeners_.push_back({std::move(fd), endpoint.kind});
-    }
+void Rendezvous::open(const Endpoint &endpoint) {
+  for (UnsharedFd &fd : listen_at(endpoint)) {
+    if (endpoint.from_afar && port_ == 0) port_ = port_of(fd);
+    listeners_.push_back({std::move(fd), endpoint.kind});
   }
 }
 
@@ -49,7 +46,9 @@ bool Rendezvous::is_full() {
 // Takes those who knock now.
 void Rendezvous::let_in(const Listener &listener) {
   while (!is_full()) {
-    Fd fd(accept4(listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    UnsharedFd fd = UnsharedFd::made_by([&] {
+      return Fd(accept4(listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    });
     if (!fd) {
       const int reason = errno;
       if (reason != EMFILE && reason != ENFILE && reason != ENOMEM && reason != ENOBUFS) return;
@@ -57,29 +56,59 @@ void Rendezvous::let_in(const Listener &listener) {
                               " ranks: letting in one more beside " +
                               std::to_string(members_.size()) + " that came");
     }
-    if (!is_own_peer(fd, listener.kind)) continue;
+    if (!is_own_peer(fd, listener.kind)) {
+      note_turned_away(name_of_peer(fd, listener.kind) + " of another user");
+      continue;
+    }
     if (listener.kind == Endpoint::Kind::tcp) keep_alive(fd);
-    Visitor visitor{std::move(fd), make_challenge(), {}, Patience(visit)};
+    Visitor visitor{std::move(fd), listener.kind, make_challenge(), {}, Patience(visit)};
     visitor.patience.left();
     if (send_whole(visitor.fd, visitor.challenge)) visitors_.push_back(std::move(visitor));
   }
 }
 
-// Takes what a visitor says; true when it has said all.
+// Takes what a visitor says; true when it has said all, or what is no answer.
 bool Rendezvous::listen_to(Visitor &visitor) {
   char buffer[hello_size];
   const ssize_t got = recv(visitor.fd.get(), buffer, hello_size - visitor.received.size(), 0);
   if (got > 0) visitor.received.append(buffer, static_cast<size_t>(got));
   visitor.is_gone = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
-  return visitor.received.size() == hello_size;
+  return visitor.received.size() == hello_size || !is_of_this_release(visitor.received);
+}
+
+// A secret that is not known proves nothing, not even the number that comes with it.
+void Rendezvous::turn_away(const Visitor &visitor) {
+  const std::string who = name_of_peer(visitor.fd, visitor.kind);
+  const std::optional<Hello> hello = read_hello(visitor.received);
+  if (visitor.received.empty()) {
+    note_turned_away(who + ", which did not answer");
+  } else if (!hello) {
+    note_turned_away(who + ", which is no detcore of this release");
+    send_whole(visitor.fd, make_refusal(Error(Code::access,
+                                              "joining a job: the chief is a detcore of another "
+                                              "release; give all ranks the same")));
+  } else {
+    note_turned_away(who + ", which says that it is rank " + std::to_string(hello->ranks.rank) +
+                     " and does not know the secret of the job (DET_DISTRIBUTED_SECRET)");
+    send_whole(visitor.fd,
+               make_refusal(Error(Code::access,
+                                  "joining a job: the chief did not accept this process, which "
+                                  "does not know the secret of the job; give all ranks the same "
+                                  "DET_DISTRIBUTED_SECRET")));
+  }
+}
+
+void Rendezvous::note_turned_away(const std::string &who) {
+  constexpr size_t most_named = 8;
+  if (turned_away_.size() < most_named || turned_away_.contains(who)) ++turned_away_[who];
 }
 
 // Throws for a rank that cannot be, or not here.
-void Rendezvous::check(const Ranks &theirs) const {
+void Rendezvous::check(const Ranks &theirs, bool comes_again) const {
   const bool is_here = theirs.cross_rank == mine_.cross_rank;
   const bool is_leader = !is_here && theirs.local_rank == 0;
   if (theirs.size != mine_.size || theirs.rank < 0 || theirs.rank >= mine_.size ||
-      !(is_here || (is_leader && doors_.size() < static_cast<size_t>(machines_))))
+      !(is_here || (is_leader && (comes_again || doors_.size() < static_cast<size_t>(machines_)))))
     throw Error(Code::invalid,
                 "joining a job of " + std::to_string(mine_.size) +
                     " ranks: a process came that is rank " + std::to_string(theirs.rank) + " of " +
@@ -97,6 +126,21 @@ void Rendezvous::check(const Ranks &theirs) const {
   compare(other, theirs);
 }
 
+// A rank that died while it joined may come again. The number of its machine then; else -1.
+int Rendezvous::forget_the_dead(const Ranks &theirs) {
+  const auto member = std::ranges::find(members_, theirs.rank, &Member::rank);
+  const auto before = came_.find({theirs.cross_rank, theirs.local_rank});
+  if (member == members_.end() || before == came_.end() || before->second.rank != theirs.rank)
+    return -1;
+  pollfd connection{member->connection.get(), POLLRDHUP, 0};
+  if (poll(&connection, 1, 0) <= 0) return -1;
+  const int number = before->second.number;
+  members_.erase(member);
+  came_.erase(before);
+  ranks_.erase(theirs.rank);
+  return number;
+}
+
 // A rank of this machine, or the leader of another one, stays, or is told where to go. That may be
 // told twice.
 void Rendezvous::seat(Visitor &visitor, const Hello &hello) {
@@ -108,9 +152,11 @@ void Rendezvous::seat(Visitor &visitor, const Hello &hello) {
     send_on(visitor, before->second.number);
     return;
   }
-  check(theirs);
+  const int known = forget_the_dead(theirs);
+  check(theirs, known >= 0);
   const bool is_here = theirs.cross_rank == mine_.cross_rank;
-  const int number = is_here ? 0 : static_cast<int>(doors_.size()) + 1;
+  const int next = is_here ? 0 : static_cast<int>(doors_.size()) + 1;
+  const int number = known >= 0 ? known : next;
   const bool stays = number <= fan_out;
   const std::string welcome =
       make_welcome(visitor.challenge, visitor.received, secret_, {mine_.rank, number});
@@ -118,7 +164,10 @@ void Rendezvous::seat(Visitor &visitor, const Hello &hello) {
   if (!(stays ? send_whole(visitor.fd, welcome) : send_on(visitor, number))) return;
   came_.insert({place, {theirs.rank, number}});
   ranks_.insert(theirs.rank);
-  if (!is_here) doors_.push_back({Endpoint::Kind::tcp, host, hello.door, true});
+  if (!is_here) {
+    doors_.resize(std::max(doors_.size(), static_cast<size_t>(number)));
+    doors_[static_cast<size_t>(number) - 1] = {Endpoint::Kind::tcp, host, hello.door, true};
+  }
   if (stays) members_.push_back({theirs.rank, std::move(visitor.fd)});
 }
 
@@ -130,14 +179,7 @@ bool Rendezvous::send_on(const Visitor &visitor, int number) const {
 // Makes a visitor that has said who it is a member, or sends it away.
 void Rendezvous::judge(Visitor &visitor) {
   const std::optional<Hello> hello = verify_hello(visitor.challenge, visitor.received, secret_);
-  if (!hello) {
-    send_whole(visitor.fd,
-               make_refusal(Error(Code::access,
-                                  "joining a job: the chief did not accept this process, which "
-                                  "does not know the secret of the job; give all ranks the same "
-                                  "DET_DISTRIBUTED_SECRET")));
-    return;
-  }
+  if (!hello) return turn_away(visitor);
   try {
     seat(visitor, *hello);
   } catch (const Error &e) {
@@ -163,6 +205,7 @@ void Rendezvous::wait_for_visitors(Patience &patience) {
     if (spoke && listen_to(visitor)) judge(visitor);
     else if (!visitor.is_gone && visitor.patience.left().count() > 0)
       visitors_.push_back(std::move(visitor));
+    else turn_away(visitor);
   }
   for (size_t i = 0; i < listeners_.size(); ++i)
     if (waiting[i].revents != 0) let_in(listeners_[i]);
@@ -191,9 +234,13 @@ void Rendezvous::miss() const {
     absent += (absent.empty() ? "" : ", and ") +
               std::to_string(static_cast<size_t>(machines_) - known) +
               " of the machines that are sent to this one";
+  std::string away;
+  for (const auto &[who, times] : turned_away_)
+    away += (away.empty() ? "; turned away meanwhile: " : "; ") + who +
+            (times > 1 ? ", " + std::to_string(times) + " times" : "");
   throw Error(Code::timeout, "joining a job of " + std::to_string(mine_.size) +
                                  " ranks: these did not come in time: " + absent +
-                                 "; see whether they started");
+                                 (away.empty() ? "; see whether they started" : away));
 }
 
 // They wait for the first frame of the job.

@@ -18,17 +18,19 @@ namespace det::comm {
 // Accepts strangers only as far as their first message; closes its sockets when it ends.
 class Rendezvous {
  public:
-  Rendezvous(const std::vector<Endpoint> &endpoints, std::string secret);
+  explicit Rendezvous(std::string secret) : secret_(std::move(secret)) {}
+  void open(const Endpoint &endpoint);
 
   // Where other machines come, if they do.
   int port() const { return port_; }
 
   struct Member {
     int rank;
-    Fd connection;
+    UnsharedFd connection;
   };
   // Waits for all other ranks of this machine, and so many machines; gives those that stay, by
-  // rank. What goes wrong is told to those; to others, by refuse().
+  // rank. What goes wrong is told to those; to others, by refuse(). Who was turned away is named
+  // when others did not come.
   std::vector<Member> gather(const Ranks &mine, int machines, Patience &patience);
 
   // Tells those who knock, for a moment, why nobody will let them in.
@@ -36,11 +38,12 @@ class Rendezvous {
 
  private:
   struct Listener {
-    Fd fd;
+    UnsharedFd fd;
     Endpoint::Kind kind;
   };
   struct Visitor {
-    Fd fd;
+    UnsharedFd fd;
+    Endpoint::Kind kind;
     std::string challenge;
     std::string received;
     Patience patience;
@@ -55,7 +58,10 @@ class Rendezvous {
   void let_in(const Listener &listener);
   bool listen_to(Visitor &visitor);
   void judge(Visitor &visitor);
-  void check(const Ranks &theirs) const;
+  void turn_away(const Visitor &visitor);
+  void note_turned_away(const std::string &who);
+  void check(const Ranks &theirs, bool comes_again) const;
+  int forget_the_dead(const Ranks &theirs);
   void seat(Visitor &visitor, const Hello &hello);
   bool send_on(const Visitor &visitor, int number) const;
   size_t missing() const;
@@ -74,6 +80,7 @@ class Rendezvous {
   std::set<int> ranks_;                          // of those
   std::vector<Endpoint> doors_;                  // of the machines that came, by number
   std::vector<Member> members_;
+  std::map<std::string, int> turned_away_;  // and why; how often
 };
 
 }  // namespace det::comm

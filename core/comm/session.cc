@@ -52,9 +52,19 @@ Session::Session(Transport &transport, Channel channel, std::vector<int> members
   failure_.add(*this);
 }
 
-void Session::know(Session &other_channel) {
-  other_channel_ = &other_channel;
-  other_channel.other_channel_ = this;
+void Session::know(Session &other) {
+  other_session_ = &other;
+  other.other_session_ = this;
+}
+
+void Session::know_machine(std::vector<int> ranks, Board *board) {
+  machine_ = std::move(ranks);
+  board_ = board;
+}
+
+// On another machine of several ranks, which may find out there what is wrong, and tell it.
+bool Session::leads_others(int peer) const {
+  return machine_.size() > 1 && std::ranges::find(machine_, peer) == machine_.end();
 }
 
 Patience Session::patience_with_leaders() const { return Patience(timeout_ + for_the_verdict); }
@@ -67,6 +77,7 @@ void Session::begin(Collective collective, const Call &call) {
   ++head_.sequence;
   has_called_ = false;
   ask_at_ = {};
+  if (board_ != nullptr) board_->enter(channel_, head_);
 }
 
 FrameHead Session::head_of(FrameKind kind) const {
@@ -131,9 +142,14 @@ void Session::ask_those_who_wait(int peer) {
 }
 
 FrameHead Session::await(int peer, FrameKind kind, Patience &patience) {
-  for (;;) {
+  for (bool is_late = false;;) {
     FrameHead head;
-    if (!receive(peer, head, patience)) throw silence_of(peer);
+    if (!receive(peer, head, patience)) {
+      if (is_late || !leads_others(peer)) throw silence_of(peer);
+      is_late = true;
+      patience = Patience(std::min(for_the_verdict, timeout_ / 2));
+      continue;
+    }
     if (take_answer(peer, head) && !(kind == FrameKind::done && is_same_call(head, head_)))
       continue;
     // Its question may have crossed this rank's answer.
@@ -197,11 +213,17 @@ void Session::check(int peer, const FrameHead &head, FrameKind expected) {
 // A rank that waits in the other channel for this one, as this one waits for it here, is not
 // silent.
 Error Session::silence_of(int peer) {
-  std::string elsewhere;
-  if (other_channel_ != nullptr)
-    if (const std::optional<FrameHead> theirs = other_channel_->call_waiting(peer))
-      elsewhere = Caller{peer, *theirs}.call(other_channel_->channel_);
+  const std::optional<FrameHead> theirs = found_elsewhere(peer);
+  const std::string elsewhere = theirs ? Caller{peer, *theirs}.call(other_channel()) : "";
   return silence(peer, self(), channel_, elsewhere, timeout_);
+}
+
+std::optional<FrameHead> Session::found_elsewhere(int peer) {
+  const auto seat = std::ranges::find(machine_, peer);
+  if (board_ != nullptr && seat != machine_.end()) {
+    return board_->waits_in(other_channel(), static_cast<size_t>(seat - machine_.begin()));
+  }
+  return other_session_ != nullptr ? other_session_->call_waiting(peer) : std::nullopt;
 }
 
 // What a peer has called on this channel and this rank has not.

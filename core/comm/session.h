@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/comm/board.h"
 #include "core/comm/disagreement.h"
 #include "core/comm/job_failure.h"
 #include "core/comm/transport.h"
@@ -26,8 +27,10 @@ class Session : public Herald {
   Session(Transport &transport, Channel channel, std::vector<int> members, int rank,
           std::chrono::milliseconds timeout, JobFailure &failure);
 
-  // A rank that is waited for in vain in the one of two channels may be found in the other.
-  void know(Session &other_channel);
+  // A rank that is waited for in vain in the one of two channels may be found in the other. Those
+  // of this machine, `ranks` of the job by seat, may have that on a board, where they see this one.
+  void know(Session &other);
+  void know_machine(std::vector<int> ranks, Board *board);
 
   // Does the work of one collective: sends and receives with the functions below.
   template <class Work>
@@ -36,7 +39,9 @@ class Session : public Herald {
     begin(collective, call);
     try {
       failure_.check();  // of any channel
-      return work();
+      auto result = work();
+      if (board_ != nullptr) board_->leave_collective(channel_, head_.sequence);
+      return result;
     } catch (const std::exception &e) {
       fail(verdict(e));
     }
@@ -84,13 +89,18 @@ class Session : public Herald {
 
   void begin(Collective collective, const Call &call);
   bool receive(int peer, FrameHead &head, Patience &patience);
+  bool leads_others(int peer) const;
   void ask_those_who_wait(int peer);
   bool take_answer(int peer, const FrameHead &head);
   void check(int peer, const FrameHead &head, FrameKind expected);
   Error silence_of(int peer);
   std::optional<FrameHead> call_waiting(int peer);
+  std::optional<FrameHead> found_elsewhere(int peer);
   FrameHead head_of(FrameKind kind) const;
   Caller self() const { return {rank_, head_, argument_}; }
+  Channel other_channel() const {
+    return channel_ == Channel::global ? Channel::local : Channel::global;
+  }
   std::string here() const { return self().call(channel_); }
 
   [[noreturn]] void fail(const Error &error);
@@ -110,7 +120,9 @@ class Session : public Herald {
   const std::chrono::milliseconds timeout_, silence_;
   const Error out_of_memory_;  // copied without any
   JobFailure &failure_;
-  Session *other_channel_ = nullptr;
+  Session *other_session_ = nullptr;
+  std::vector<int> machine_;
+  Board *board_ = nullptr;  // that this channel is not on
 
   std::mutex mutex_;  // one collective at a time
   FrameHead head_;    // of this one

@@ -21,7 +21,7 @@ void Session::fail(const Error &error) {
 Error Session::verdict(const std::exception &failure) noexcept {
   try {
     if (dynamic_cast<const std::bad_alloc *>(&failure) != nullptr)
-      return {Code::no_memory, here() + ": out of memory"};
+      return {Code::no_memory, here() + ": " + out_of_memory_.what()};
     const Error error = as_error(failure);
     return error.code == Code::unavailable ? last_words(error) : error;
   } catch (const std::bad_alloc &) {

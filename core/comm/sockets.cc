@@ -18,6 +18,7 @@ namespace {
 
 // Whoever is gone or does not listen must not hold up the one who fails to join.
 constexpr std::chrono::milliseconds for_a_last_word{100};
+constexpr std::chrono::milliseconds to_tell_of_failure{30'000};
 
 // The leader of the chief's machine is the chief itself.
 bool is_leader(const Ranks &ranks) {
@@ -39,13 +40,12 @@ class SocketTransport : public Transport {
  public:
   SocketTransport(const Ranks &ranks, const SocketOptions &options, Patience &patience)
       : ranks_(ranks), options_(options), secret_(job_secret()) {
-    if ((has_others() || options.force_tcp) && secret_.empty())
-      throw Error(Code::invalid,
-                  "joining a job over TCP: there is no secret, and an open port would let anybody "
-                  "in; set DET_DISTRIBUTED_SECRET to the same random value on all ranks");
-    if (ranks.rank == 0) gather(Rendezvous(doors_of_chief(), secret_), 0, patience);
-    else if (is_leader(ranks)) lead(patience);
-    else apply(near(), 0, patience);
+    if (is_leader(ranks)) {
+      lead(patience);
+    } else {
+      check_secret();
+      apply(near(), 0, patience);
+    }
   }
 
   bool send(int peer, Channel /*channel*/, const FrameHead &head, std::string_view payload,
@@ -86,43 +86,47 @@ class SocketTransport : public Transport {
   Endpoint chief_from_afar() const {
     return {Endpoint::Kind::tcp, options_.chief_ip, options_.port, true};
   }
-  std::vector<Endpoint> doors_of_chief() const {
-    std::vector<Endpoint> doors;
-    if (!options_.force_tcp || !has_others()) doors.push_back(door_within(0, options_));
-    if (has_others()) doors.push_back(chief_from_afar());
-    return doors;
+  void check_secret() const {
+    if ((has_others() || options_.force_tcp) && secret_.empty())
+      throw Error(Code::invalid,
+                  "joining a job over TCP: there is no secret, and an open port would let anybody "
+                  "in; set DET_DISTRIBUTED_SECRET to the same random value on all ranks");
   }
   Endpoint near() const {
     const bool at_chief = ranks_.cross_rank == 0 && options_.force_tcp && has_others();
     return at_chief ? chief_from_afar() : door_within(ranks_.cross_rank, options_);
   }
 
-  // A leader that fails has others who wait for it, above and below.
+  // A leader that fails has others who wait for it, above and below: the doors that it can open are
+  // for telling them.
   void lead(Patience &patience) {
-    std::optional<Rendezvous> door;
+    Rendezvous door(secret_);
     std::optional<Error> closed;
-    try {
-      door.emplace(doors(), secret_);
-    } catch (const Error &e) {
-      closed = e;
-    }
+    const auto or_closed = [&](const auto &work) {
+      try {
+        work();
+      } catch (const Error &e) {
+        if (!closed) closed = e;
+      }
+    };
+    if (ranks_.local_size > 1) or_closed([&] { door.open(near()); });
+    or_closed([&] { open_from_afar(door); });
+    or_closed([&] { check_secret(); });
     int number = 0;
-    try {
-      number = apply(chief_from_afar(), door ? door->port() : 0, patience);
-    } catch (const Error &e) {
-      if (door) door->refuse(e);
-      throw;
+    if (ranks_.rank != 0) {
+      Patience brief(std::min(patience.left(), to_tell_of_failure));
+      or_closed([&] { number = apply(chief_from_afar(), door.port(), closed ? brief : patience); });
     }
-    if (door) return gather(std::move(*door), number, patience);
-    tell_parent(*closed);
+    if (!closed) return gather(std::move(door), number, patience);
+    if (parent_) tell_parent(*closed);
+    door.refuse(*closed);
     throw Error(*closed);
   }
-  std::vector<Endpoint> doors() const {
-    std::vector<Endpoint> doors;
-    if (ranks_.local_size > 1) doors.push_back(near());
-    if (ranks_.cross_size - 1 > fan_out)
-      doors.push_back({Endpoint::Kind::tcp, own_host(chief_from_afar()), 0, true});
-    return doors;
+  void open_from_afar(Rendezvous &door) const {
+    const bool is_open = ranks_.local_size > 1 && options_.force_tcp;  // by near()
+    if (ranks_.rank == 0 && has_others() && !is_open) door.open(chief_from_afar());
+    if (ranks_.rank != 0 && ranks_.cross_size - 1 > fan_out)
+      door.open({Endpoint::Kind::tcp, own_host(chief_from_afar()), 0, true});
   }
 
   void gather(Rendezvous door, int number, Patience &patience) try {
@@ -144,7 +148,7 @@ class SocketTransport : public Transport {
     keep(*parent_, std::move(admission.connection));
     return admission.welcome.number;
   }
-  void keep(int peer, Fd connection) {
+  void keep(int peer, UnsharedFd connection) {
     streams_.try_emplace(peer, std::move(connection), "rank " + std::to_string(peer), spare());
   }
 

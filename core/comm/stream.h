@@ -1,4 +1,5 @@
-// One connection between two ranks: the frames of both channels over a stream socket.
+// One connection between two ranks: the frames of both channels over a stream socket. It ends with
+// the rank, also where forked children of it live on.
 #pragma once
 
 #include <array>
@@ -9,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/file.h"
+#include "core/base/unshared_fd.h"
 #include "core/comm/frame.h"
 #include "core/comm/transport.h"
 
@@ -23,7 +24,7 @@ short wait_for(int fd, short events, Patience &patience);
 class Stream {
  public:
   // `fd` does not block. `peer` is how errors call the other side.
-  Stream(Fd fd, std::string peer, std::shared_ptr<SpareBuffers> spare)
+  Stream(UnsharedFd fd, std::string peer, std::shared_ptr<SpareBuffers> spare)
       : fd_(std::move(fd)), peer_(std::move(peer)), spare_(std::move(spare)) {}
   ~Stream();
 
@@ -55,7 +56,7 @@ class Stream {
   [[noreturn]] void lose(int os_errno) const;
   [[noreturn]] void stall() const;
 
-  const Fd fd_;
+  const UnsharedFd fd_;
   const std::string peer_;
   const std::shared_ptr<SpareBuffers> spare_;
 

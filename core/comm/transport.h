@@ -68,6 +68,10 @@ class Transport {
   // connection of their own.
   virtual void check_peer(int /*peer*/) {}
 
+  // The job has failed, maybe while another thread sends or receives: from now on, and where this
+  // is destroyed, nothing may wait for other ranks.
+  virtual void give_up() noexcept {}
+
   // Whether the ranks of a machine may also meet in memory that they share.
   virtual bool shares_memory() const { return false; }
 

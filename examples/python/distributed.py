@@ -2,7 +2,7 @@
 stopped and goes on, on any number of ranks.
 
     mpirun -n 4 python3 distributed.py
-    torchrun --nproc-per-node 4 distributed.py
+    torchrun --nproc_per_node 4 distributed.py
     srun --ntasks 4 python3 distributed.py
 
 Each start goes on with the trial of the variable DET_EXTERNAL_ID, where that is set.

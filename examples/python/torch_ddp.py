@@ -2,7 +2,7 @@
 Killed, paused or left alone, it ends the same: started again, it goes on from its latest
 checkpoint.
 
-    torchrun --nproc-per-node 2 torch_ddp.py
+    torchrun --nproc_per_node 2 torch_ddp.py
 """
 
 from pathlib import Path

@@ -149,6 +149,9 @@ typedef struct det_communicator_functions {
   /** Waits until all sums that were begun are finished. After ETIMEDOUT it may be called again;
    * when it is not, what was begun may still be written. */
   int32_t (*finish_sums)(int64_t timeout_ms, void *user_data);
+  /** Called once before `destroy` when a collective has failed: from then on nothing may wait for
+   * another rank, which may hang. May be NULL. @since 0.1 */
+  void (*give_up)(void *user_data);
 } det_communicator_functions;
 
 /** Fills the table with the defaults: nothing set. NULL does nothing.   @since 0.1 */
@@ -172,7 +175,8 @@ typedef int32_t (*det_wait_callback)(void *user_data);
  * callback is asked several times a second, on the thread that waits in a collective or in another
  * function that uses one, never on two threads at once; not while ranks join, nor while a message
  * is on its way. The call that it stops, and what this rank calls later, fail with DET_E_CALLBACK,
- * and for the others this rank is gone: DET_E_UNAVAILABLE.
+ * and for the others this rank is gone: DET_E_UNAVAILABLE. Where ranks share memory, and all came
+ * while the callback was asked, that call succeeds on all of them, and the next one is stopped.
  * @param[in] callback  NULL: nobody is asked.
  * @return DET_OK; DET_E_INVALID (NULL handle).   @since 0.1 */
 DET_API det_status det_distributed_set_wait_callback(det_distributed_context *distributed,

@@ -12,8 +12,10 @@ DET_BEGIN_DECLS
 
 /** Joins the ranks of an MPI communicator. Collective over it; blocks until every rank has joined.
  * MPI is initialised (MPI_THREAD_SERIALIZED) when the host has not done so, and only then finalised
- * when the last such handle is freed. The communicator is duplicated. Ranks that share memory are
- * those of one machine; machines are numbered in the order of their lowest rank.
+ * when the last such handle is freed, or by exit(0) where that is forgotten. After a failed
+ * collective it is exit(0), too, that finalises, for at most 5 seconds. The communicator is
+ * duplicated. Ranks that share memory are those of one machine; machines are numbered in the order
+ * of their lowest rank.
  *
  * Collectives and the sums of det/trial_gradients.h call MPI on the thread that called them, one
  * thread at a time, and no thread of the library's own does: so MPI_THREAD_SERIALIZED is enough

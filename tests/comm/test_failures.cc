@@ -10,6 +10,7 @@
 #include "tests/comm/ranks.h"
 #include "tests/comm/thread_transport.h"
 #include "tests/expect_error.h"
+#include "tests/failing_memory.h"
 
 namespace det::test {
 namespace {
@@ -133,6 +134,25 @@ void a_global_call_against_a_local_one_names_both(void **) {
       assert_int_equal(outcome.code(rank), Code::conflict);
       assert_contains(outcome.text(rank), "called gather (call");
       assert_contains(outcome.text(rank), "called gather_local (call");
+    }
+  }
+}
+
+// On one of two machines; those of the other wait for them.
+void so_do_ranks_of_several_machines(void **) {
+  for (const bool force_tcp : {false, true}) {
+    for (const int local : {0, 1, 2, 3}) {
+      const auto work = [&](comm::Communicator &job) {
+        if (job.ranks().rank == local) job.gather_local("x");
+        else job.gather("x");
+      };
+      const Outcome outcome =
+          run_ranks(2, 2, work, {.force_tcp = force_tcp, .timeout = std::chrono::seconds(1)});
+      for (int rank = 0; rank < 4; ++rank) {
+        assert_int_equal(outcome.code(rank), Code::conflict);
+        assert_contains(outcome.text(rank), "called gather (call");
+        assert_contains(outcome.text(rank), "called gather_local (call");
+      }
     }
   }
 }
@@ -299,6 +319,52 @@ void a_host_may_stop_waiting(void **) {
   }
 }
 
+// The last rank comes while another one is asked whether to go on, and is not to.
+void who_stops_when_all_have_come_has_the_result_too(void **) {
+  for (const int size : {3, 9}) {
+    for (const size_t length : {1U, 10'000U}) {
+      message_size = length;
+      for (const Named &named : calls) {
+        std::atomic<bool> is_asked{false};
+        const bool is_broadcast = named.call == broadcast;
+        const int late = is_broadcast ? 0 : size - 1;
+        std::atomic<int> results{0};
+        const Outcome outcome = run_ranks(1, size, [&](comm::Communicator &job) {
+          const int rank = job.ranks().rank;
+          if (rank == 1)
+            job.ask_while_waiting([&] {
+              is_asked = true;
+              std::this_thread::sleep_for(std::chrono::milliseconds(20));
+              return false;
+            });
+          while (rank == late && !is_asked)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          named.call(job);
+          ++results;
+          if (rank == 1) job.gather("stops");  // after all
+        });
+        if (results != 0) assert_int_equal(results, size);
+        if (length == 1) assert_int_equal(results, size);
+        assert_int_equal(outcome.code(1), Code::callback);
+      }
+    }
+  }
+  message_size = 1;
+}
+
+void a_rank_out_of_memory_is_named(void **) {
+  const auto work = [](comm::Communicator &job) {
+    allocations_to_fail = job.is_chief() ? 0 : 1;
+    for (int i = 0; i < 2; ++i) job.allgather("x");  // the first one may be over for the other rank
+  };
+  for (const Outcome &outcome : everywhere(2, work)) {
+    for (const int rank : {0, 1}) {
+      assert_contains(outcome.text(rank), "rank 1: out of memory");
+      assert_int_equal(outcome.code(rank), Code::no_memory);
+    }
+  }
+}
+
 void a_failure_is_final(void **) {
   const Outcome outcome = run_ranks(1, 2, [](comm::Communicator &job) {
     if (!job.is_chief()) return;
@@ -323,7 +389,8 @@ void a_failure_is_final(void **) {
 
 // Ranks as processes; rank 1 dies without a word in its `work`, and the others are told of it in
 // theirs.
-void expect_death_of_rank_1(int size, const Part &work) {
+void expect_death_of_rank_1(int size, const Part &work, bool force_tcp = false) {
+  setenv("DET_DISTRIBUTED_SECRET", "of the tests", 1);
   const int port = free_port();
   std::vector<pid_t> children;
   for (int rank = 0; rank < size; ++rank) {
@@ -333,7 +400,7 @@ void expect_death_of_rank_1(int size, const Part &work) {
       try {
         comm::Launch launch;
         launch.ranks = ranks_of(rank, 1, size);
-        const auto job = comm::join(launch, {port, 0, false, std::chrono::seconds(60)});
+        const auto job = comm::join(launch, {port, 0, force_tcp, std::chrono::seconds(60)});
         job->broadcast("ready");
         work(*job);
       } catch (const Error &e) {
@@ -357,6 +424,32 @@ void a_killed_rank_is_an_error_on_the_others(void **) {
     if (job.ranks().rank == 1) raise(SIGKILL);
     for (int i = 0; i < 100'000; ++i) job.allgather("x");
   });
+}
+
+// Such as a worker of a data loader, which still has what the rank had open.
+void a_killed_rank_with_a_child_that_lives_is_told_at_once(void **) {
+  for (const bool force_tcp : {false, true}) {
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    const auto begin = std::chrono::steady_clock::now();
+    expect_death_of_rank_1(
+        3,
+        [&](comm::Communicator &job) {
+          if (job.ranks().rank == 1) {
+            if (fork() == 0) {
+              char word = 0;
+              close(ends[1]);
+              _exit(static_cast<int>(read(ends[0], &word, 1)));  // until the end of the test
+            }
+            raise(SIGKILL);
+          }
+          for (int i = 0; i < 100'000; ++i) job.allgather("x");
+        },
+        force_tcp);
+    assert_true(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
+    close(ends[0]);
+    close(ends[1]);
+  }
 }
 
 // It has said its word, which all may read, and does not come to where they wait until all have
@@ -448,6 +541,7 @@ int test_failures() {
       cmocka_unit_test(a_step_of_the_api_is_no_collective_of_the_caller),
       cmocka_unit_test(arguments_that_must_agree_are_compared),
       cmocka_unit_test(a_global_call_against_a_local_one_names_both),
+      cmocka_unit_test(so_do_ranks_of_several_machines),
       cmocka_unit_test(the_silent_rank_is_blamed_and_not_the_chief),
       cmocka_unit_test(a_loop_of_broadcasts_finds_a_silent_rank),
       cmocka_unit_test(a_mismatch_of_one_rank_leaves_nobody_in_bulk),
@@ -455,8 +549,11 @@ int test_failures() {
       cmocka_unit_test(a_rank_that_leaves_is_an_error_on_the_others),
       cmocka_unit_test(a_silent_rank_is_an_error_after_the_timeout),
       cmocka_unit_test(a_host_may_stop_waiting),
+      cmocka_unit_test(who_stops_when_all_have_come_has_the_result_too),
+      cmocka_unit_test(a_rank_out_of_memory_is_named),
       cmocka_unit_test(a_failure_is_final),
       cmocka_unit_test(a_killed_rank_is_an_error_on_the_others),
+      cmocka_unit_test(a_killed_rank_with_a_child_that_lives_is_told_at_once),
       cmocka_unit_test(a_rank_killed_before_it_has_read_is_an_error_on_the_others),
       cmocka_unit_test(a_forked_child_is_refused_and_harms_nothing),
       cmocka_unit_test(a_forked_child_may_free_its_copy),

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/comm/apply.h"
 #include "core/comm/endpoint.h"
@@ -71,14 +72,15 @@ void a_rank_that_was_taken_for_a_stranger_comes_again(void **) {
       return;
     }
     {
-      const std::vector<Fd> door = comm::listen_at(endpoint);
+      const std::vector<UnsharedFd> door = comm::listen_at(endpoint);
       pollfd knocks{door[0].get(), POLLIN, 0};
       poll(&knocks, 1, -1);
       const Fd visitor(accept(door[0].get(), nullptr, nullptr));
       const std::string challenge = comm::make_challenge();
       (void)!::send(visitor.get(), challenge.data(), challenge.size(), MSG_NOSIGNAL);
     }
-    comm::Rendezvous door({endpoint}, "secret");
+    comm::Rendezvous door("secret");
+    door.open(endpoint);
     require(door.gather(ranks_of(0, 1, 2), 0, patience).size() == 1, "it comes again");
   });
   assert_string_equal(outcome.all().c_str(), "");
@@ -170,9 +172,161 @@ void impossible_ports_are_refused(void **) {
 void two_jobs_need_two_ports(void **) {
   const int port = free_port();
   const comm::Endpoint endpoint{comm::Endpoint::Kind::tcp, "127.0.0.1", port};
-  const comm::Rendezvous first({endpoint}, "secret");
-  assert_true(contains(expect_error(Code::busy, [&] { comm::Rendezvous({endpoint}, "secret"); }),
-                       "pub_port"));
+  comm::Rendezvous first("secret"), second("secret");
+  first.open(endpoint);
+  assert_true(contains(expect_error(Code::busy, [&] { second.open(endpoint); }), "pub_port"));
+}
+
+// What the ranks of a job say whose chief is at `address`.
+Outcome join_two_machines(
+    const std::string &address, int port, const std::function<void(int)> &before = [](int) {}) {
+  return run_threads(4, [&](int rank) {
+    before(rank);
+    comm::Launch launch;
+    launch.ranks = ranks_of(rank, 2, 2);
+    launch.chief_ip = address;
+    comm::join(launch, {port, 0, false, std::chrono::seconds(3)});
+  });
+}
+
+void addresses_of_ipv6_have_brackets_or_none(void **) {
+  setenv("DET_DISTRIBUTED_SECRET", "of the tests", 1);
+  for (const char *address : {"::1", "::ffff:127.0.0.1", "127.0.0.1", "localhost"})
+    assert_string_equal(join_two_machines(address, free_port()).all().c_str(), "");
+  assert_string_equal(comm::parse_endpoint("tcp:[::1]:99").name.c_str(), "::1");
+  const comm::Endpoint endpoint{comm::Endpoint::Kind::tcp, "::1", 99};
+  assert_string_equal(endpoint.text().c_str(), "tcp:[::1]:99");
+}
+
+// One of the addresses of a name is enough.
+void a_port_that_is_taken_on_ipv4_alone_is_busy(void **) {
+  const int port = free_port();
+  comm::Rendezvous other("secret"), both("secret");
+  other.open({comm::Endpoint::Kind::tcp, "0.0.0.0", port});
+  expect_error(Code::busy, [&] { both.open({comm::Endpoint::Kind::tcp, "", port}); });
+}
+
+void a_chief_that_fails_at_the_door_says_so_to_all(void **) {
+  setenv("DET_DISTRIBUTED_SECRET", "of the tests", 1);
+  const int port = free_port();
+  comm::Rendezvous other("secret");
+  other.open({comm::Endpoint::Kind::tcp, "0.0.0.0", port});
+  const Outcome busy = join_two_machines("127.0.0.1", port);
+  for (const int rank : {0, 1}) {
+    assert_int_equal(busy.code(rank), Code::busy);
+    assert_true(contains(busy.text(rank), "another job on this machine uses"));
+  }
+  const Outcome unknown = join_two_machines("no-such-host.invalid", free_port());
+  for (int rank = 0; rank < 4; ++rank) {
+    assert_int_equal(unknown.code(rank), Code::invalid);
+    assert_true(contains(unknown.text(rank), "chief_ip"));
+  }
+}
+
+// Each rank a process, since each has its own variables; what it says when it fails to join.
+std::vector<std::string> join_as_processes(int nodes, int per_node, bool force_tcp,
+                                           const std::function<void(int)> &before) {
+  const int port = free_port();
+  std::vector<std::pair<pid_t, int>> children;
+  for (int rank = 0; rank < nodes * per_node; ++rank) {
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      std::string text;
+      try {
+        before(rank);
+        comm::Launch launch;
+        launch.ranks = ranks_of(rank, nodes, per_node);
+        launch.chief_ip = "127.0.0.1";
+        comm::join(launch, {port, 0, force_tcp, std::chrono::seconds(2)});
+      } catch (const Error &e) {
+        text = e.what();
+      }
+      (void)!write(ends[1], text.data(), text.size());
+      _exit(0);
+    }
+    close(ends[1]);
+    children.emplace_back(child, ends[0]);
+  }
+  std::vector<std::string> said;
+  for (const auto &[child, end] : children) {
+    char text[2000] = "";
+    (void)!read(end, text, sizeof text - 1);
+    close(end);
+    waitpid(child, nullptr, 0);
+    said.emplace_back(text);
+  }
+  return said;
+}
+
+void who_was_turned_away_is_named_to_those_who_waited(void **) {
+  for (const bool force_tcp : {false, true}) {
+    const auto said = join_as_processes(1, 3, force_tcp, [](int rank) {
+      setenv("DET_DISTRIBUTED_SECRET", rank == 1 ? "another" : "of the tests", 1);
+    });
+    for (const int rank : {0, 2}) {
+      assert_true(contains(said[static_cast<size_t>(rank)], "local ranks 1"));
+      assert_true(contains(said[static_cast<size_t>(rank)], "turned away meanwhile"));
+      assert_true(contains(said[static_cast<size_t>(rank)], "says that it is rank 1"));
+      assert_true(contains(said[static_cast<size_t>(rank)], "DET_DISTRIBUTED_SECRET"));
+    }
+    assert_true(contains(said[1], "DET_DISTRIBUTED_SECRET"));
+  }
+}
+
+void a_leader_without_the_secret_is_named_above_and_says_so_below(void **) {
+  const auto said = join_as_processes(2, 2, false, [](int rank) {
+    unsetenv("DET_SESSION_TOKEN");
+    if (rank == 2) unsetenv("DET_DISTRIBUTED_SECRET");
+    else setenv("DET_DISTRIBUTED_SECRET", "of the tests", 1);
+  });
+  for (const int rank : {0, 1})
+    assert_true(contains(said[static_cast<size_t>(rank)], "says that it is rank 2"));
+  for (const int rank : {2, 3})
+    assert_true(contains(said[static_cast<size_t>(rank)], "there is no secret"));
+}
+
+void a_chief_without_the_secret_says_so_to_all(void **) {
+  const auto said = join_as_processes(2, 2, false, [](int rank) {
+    unsetenv("DET_SESSION_TOKEN");
+    if (rank == 0) unsetenv("DET_DISTRIBUTED_SECRET");
+    else setenv("DET_DISTRIBUTED_SECRET", "of the tests", 1);
+  });
+  for (const std::string &each : said) assert_true(contains(each, "there is no secret"));
+}
+
+void what_speaks_another_protocol_is_named(void **) {
+  const comm::Endpoint endpoint{comm::Endpoint::Kind::tcp, "127.0.0.1", free_port()};
+  comm::Rendezvous door("secret");
+  door.open(endpoint);
+  comm::Patience patience(std::chrono::seconds(2));
+  const UnsharedFd web = comm::connect_to(endpoint, patience);
+  (void)!::send(web.get(), "GET / HTTP/1.1\r\n\r\n", 18, MSG_NOSIGNAL);
+  const std::string text =
+      expect_error(Code::timeout, [&] { door.gather(ranks_of(0, 1, 2), 0, patience); });
+  assert_true(contains(text, "a process at 127.0.0.1, which is no detcore of this release"));
+}
+
+void a_rank_that_died_while_it_joined_may_come_again(void **) {
+  const comm::Endpoint endpoint{comm::Endpoint::Kind::tcp, "127.0.0.1", free_port()};
+  comm::Rendezvous door("secret");
+  door.open(endpoint);
+  const Outcome outcome = run_threads(2, [&](int who) {
+    comm::Patience patience(std::chrono::seconds(20));
+    if (who == 0) {
+      require(door.gather(ranks_of(0, 2, 3), 1, patience).size() == 3, "all members");
+      return;
+    }
+    // As a rank of this machine and as the leader of the other one.
+    comm::apply_at(endpoint, {ranks_of(1, 2, 3)}, "secret", patience);
+    const auto again = comm::apply_at(endpoint, {ranks_of(1, 2, 3)}, "secret", patience);
+    comm::apply_at(endpoint, {ranks_of(3, 2, 3), 7}, "secret", patience);
+    const auto leader = comm::apply_at(endpoint, {ranks_of(3, 2, 3), 8}, "secret", patience);
+    require(leader.welcome.number == 1, "its number is the same");
+    comm::apply_at(endpoint, {ranks_of(2, 2, 3)}, "secret", patience);
+  });
+  assert_string_equal(outcome.all().c_str(), "");
 }
 
 void an_address_that_is_none_is_refused(void **) {
@@ -193,17 +347,18 @@ void an_address_that_is_none_is_refused(void **) {
 // What a stranger sends must not disturb those who belong to the job.
 void strangers_are_kept_out(void **) {
   const comm::Endpoint endpoint{comm::Endpoint::Kind::tcp, "127.0.0.1", free_port()};
-  comm::Rendezvous door({endpoint}, "secret");
+  comm::Rendezvous door("secret");
+  door.open(endpoint);
   const auto stranger = [&](const std::string &says) {
     comm::Patience patience(std::chrono::seconds(5));
-    Fd fd = comm::connect_to(endpoint, patience);
+    UnsharedFd fd = comm::connect_to(endpoint, patience);
     (void)!::send(fd.get(), says.data(), says.size(), MSG_NOSIGNAL);
     return fd;
   };
-  const Fd silent = stranger("");
-  const Fd rude = stranger(std::string(10'000, '\xff'));
-  const Fd web = stranger("GET / HTTP/1.1\r\n\r\n");
-  const Fd half = stranger("detcomm1");
+  const UnsharedFd silent = stranger("");
+  const UnsharedFd rude = stranger(std::string(10'000, '\xff'));
+  const UnsharedFd web = stranger("GET / HTTP/1.1\r\n\r\n");
+  const UnsharedFd half = stranger("detcomm1");
   const Outcome outcome = run_threads(3, [&](int who) {
     comm::Patience patience(std::chrono::seconds(20));
     if (who == 0) {
@@ -269,6 +424,14 @@ int test_join() {
       cmocka_unit_test(several_machines_need_an_address_and_a_secret),
       cmocka_unit_test(impossible_ports_are_refused),
       cmocka_unit_test(two_jobs_need_two_ports),
+      cmocka_unit_test(addresses_of_ipv6_have_brackets_or_none),
+      cmocka_unit_test(a_port_that_is_taken_on_ipv4_alone_is_busy),
+      cmocka_unit_test(a_chief_that_fails_at_the_door_says_so_to_all),
+      cmocka_unit_test(who_was_turned_away_is_named_to_those_who_waited),
+      cmocka_unit_test(a_leader_without_the_secret_is_named_above_and_says_so_below),
+      cmocka_unit_test(a_chief_without_the_secret_says_so_to_all),
+      cmocka_unit_test(what_speaks_another_protocol_is_named),
+      cmocka_unit_test(a_rank_that_died_while_it_joined_may_come_again),
       cmocka_unit_test(an_address_that_is_none_is_refused),
       cmocka_unit_test(strangers_are_kept_out),
       cmocka_unit_test(a_false_chief_is_recognised),

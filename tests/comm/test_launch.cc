@@ -106,6 +106,22 @@ void frameworks_are_recognised(void **) {
   }
 }
 
+void the_chief_may_have_an_address_of_ipv6(void **) {
+  for (const auto &[given, host] :
+       std::initializer_list<std::pair<const char *, const char *>>{{"[::1]:2222", "::1"},
+                                                                    {"[::1]", "::1"},
+                                                                    {"::1", "::1"},
+                                                                    {"a.b:2222", "a.b"},
+                                                                    {"a", "a"}}) {
+    const std::string workers = R"({"cluster": {"worker": [")" + std::string(given) +
+                                R"(", "x:1"]}, "task": {"type": "worker", "index": 1}})";
+    assert_string_equal(launch_with({{"TF_CONFIG", workers}}).chief_ip.c_str(), host);
+  }
+  const Variables chief{{"DET_CHIEF_IP", "[::1]"}};
+  assert_string_equal(launch_with(with(torch, chief)).chief_ip.c_str(), "::1");
+  assert_string_equal(launch_from_torch("[fe80::1%eth0]").chief_ip.c_str(), "fe80::1%eth0");
+}
+
 void frameworks_come_before_what_started_them(void **) {
   for (const Variables &outer : {open_mpi, slurm})
     assert_string_equal(launch_with(with(outer, torch)).launcher.c_str(), "torch.distributed");
@@ -262,6 +278,7 @@ int test_launch() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(nothing_set_is_one_process),
       cmocka_unit_test(frameworks_are_recognised),
+      cmocka_unit_test(the_chief_may_have_an_address_of_ipv6),
       cmocka_unit_test(frameworks_come_before_what_started_them),
       cmocka_unit_test(every_missing_variable_is_named),
       cmocka_unit_test(a_world_described_by_half_is_not_one_process),

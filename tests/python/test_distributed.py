@@ -470,11 +470,17 @@ with DistributedContext.from_mpi(reverse) as context:
     {SAYS}
 """,
         f"with DistributedContext.from_env() as context:\n    {SAYS}\n",
+        f"context = DistributedContext.from_env()\n{SAYS}\n",
     ],
-    ids=["from_mpi", "of a thread and a communicator", "from_env"],
+    ids=["from_mpi", "of a thread and a communicator", "from_env", "that nobody leaves"],
 )
 def test_mpirun(program: str, mpirun: list[str], store: Path) -> None:
     assert launched(mpirun, program, store.parent) == ["0 [0, 1]", "1 [0, 1]"]
+
+
+def test_a_rank_that_fails_gives_the_job_its_status(mpirun: list[str], store: Path) -> None:
+    program = "context = DistributedContext.from_env()\nraise SystemExit(3 * context.rank)\n"
+    assert launched(mpirun, program, store.parent, status=3) == []
 
 
 def test_what_is_no_communicator(mpirun: list[str]) -> None:

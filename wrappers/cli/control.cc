@@ -74,6 +74,8 @@ void control(const Session &session, const Verb &verb, bool experiment, const in
         ".\n");
   const Json &resume = field(answer, "resume");
   if (!resume.is_null()) print("Start it again with: " + printable(text_of(resume)) + "\n");
+  const Json &note = field(answer, "resume_note");
+  if (!note.is_null()) print("It is " + printable(text_of(note)) + "\n");
 }
 
 void sync(const Session &session, bool json) {

@@ -20,7 +20,8 @@ namespace {
 
 constexpr const char *resume_footer =
     R"(Starts the command of the trial's last run again, in the same directory, as its next run: it goes on
-from the latest checkpoint. The trials of 'det run' are started by it, so that all of them go on.
+from the latest checkpoint. Ranks are started again by the launcher that started them (mpirun, torchrun,
+deepspeed, horovodrun), if it was on this machine. The trials of 'det run' are started by it, so that all of them go on.
 
 Examples:
   det resume 1                      go on with trial 1, which was paused or died
@@ -57,6 +58,9 @@ void require_resumable(const Json &trial, const std::string &name) {
     throw Failure(ExitCode::state, name + " is " + text_of(state) + ": it is over");
   if (has_process(trial) && field(trial, "runs").is_array())
     throw Failure(ExitCode::state, name + " runs; 'det pause' asks it to save and leave");
+  if (const Json &note = field(trial, "resume_note"); !note.is_null())
+    throw Failure(ExitCode::state,
+                  name + " cannot be started from here: it is " + printable(text_of(note)));
   if (field(trial, "resume").is_null())
     throw Failure(ExitCode::state, name + " cannot be started from here: its command is not known");
 }

@@ -106,6 +106,9 @@ void show_trial(const Session &session, const Json &trial) {
   if (const Json &resume = field(trial, "resume"); !resume.is_null()) {
     print("\nStart it again with: " + printable(text_of(resume)) + "\n");
   }
+  if (const Json &note = field(trial, "resume_note"); !note.is_null()) {
+    print("\nIt is " + printable(text_of(note)) + "\n");
+  }
 }
 
 void show_experiment(const Session &session, const Json &experiment) {

@@ -275,6 +275,7 @@ class det_communicator_functions(Structure):
         ("shared_memory", c_int32),
         ("start_sum", CFUNCTYPE(c_int32, c_void_p, c_size_t, c_int32, c_void_p)),
         ("finish_sums", CFUNCTYPE(c_int32, c_int64, c_void_p)),
+        ("give_up", CFUNCTYPE(None, c_void_p)),
     )
 
 

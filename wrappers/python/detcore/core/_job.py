@@ -49,7 +49,10 @@ class Job:
         function = getattr(library, "det_distributed_" + name)
         if function(self.address, data, size, byref(out), argument) < 0:
             raise failure_of(error) from None
-        return Messages(out.value or 0)
+        messages = Messages(out.value or 0)
+        if _raised:  # all ranks had come meanwhile
+            raise _raised.pop()
+        return messages
 
 
 def failure_of(error: _abi.det_error) -> BaseException:
