@@ -37,7 +37,7 @@ det::context::CoreOptions to_core(const det_core_options &given, const HostLog &
       given.preempt_mode, DET_PREEMPT_MODE_WORKERS_ASK_MASTER, "preempt_mode");
   options.tensorboard_mode = mode_from<det::tensorboard::TensorboardMode>(
       given.tensorboard_mode, DET_TENSORBOARD_MODE_MANUAL, "tensorboard_mode");
-  if (given.preempt_signal_count > most_preempt_signals)
+  if (counted(given.preempt_signal_count, "preempt_signal_count") > most_preempt_signals)
     throw det::Error(det::Code::invalid, "starting: preempt_signal_count " +
                                              std::to_string(given.preempt_signal_count) +
                                              " is above " + std::to_string(most_preempt_signals));

@@ -72,7 +72,7 @@ std::unique_ptr<det::comm::Transport> transport_from(const det_communicator_func
       read_options(&deref(functions, "functions"), nothing, "functions");
   std::unique_ptr<det::comm::Transport> transport = det::comm::make_function_transport(
       {given.send, given.receive, given.broadcast, given.destroy, given.any_pair != 0,
-       given.shared_memory != 0, given.start_sum, given.finish_sums},
+       given.shared_memory != 0, given.start_sum, given.finish_sums, given.give_up},
       user_data);
   if (given.send == nullptr || given.receive == nullptr)
     throw det::Error(det::Code::invalid, "functions.send and functions.receive must not be NULL");
@@ -80,6 +80,7 @@ std::unique_ptr<det::comm::Transport> transport_from(const det_communicator_func
 }
 
 det::comm::MessageView message_from(const void *data, size_t size) {
+  counted(size, "size");
   if (data != nullptr) return std::string_view(static_cast<const char *>(data), size);
   if (size != 0)
     throw det::Error(det::Code::invalid, "data must not be NULL with size " + std::to_string(size));
@@ -130,7 +131,8 @@ void det_distributed_options_init(det_distributed_options *options) noexcept {
 
 void det_communicator_functions_init(det_communicator_functions *functions) noexcept {
   if (functions != nullptr)
-    *functions = {sizeof *functions, nullptr, nullptr, nullptr, nullptr, 0, 0, nullptr, nullptr};
+    *functions = {sizeof *functions, nullptr, nullptr, nullptr, nullptr, 0, 0,
+                  nullptr,           nullptr, nullptr};
 }
 
 det_status det_distributed_create(const det_distributed_options *options,

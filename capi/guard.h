@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -74,6 +75,14 @@ template <class T, class Make>
 void give(T **out, const char *name, Make &&make) {
   T *&result = cleared(out, name);
   result = std::forward<Make>(make)();
+}
+
+// A number of things; what a caller has computed as -1 is refused as that.
+inline size_t counted(size_t count, const char *name) {
+  if (count > PTRDIFF_MAX)
+    throw det::Error(det::Code::invalid, std::string(name) + " must not be negative: " +
+                                             std::to_string(static_cast<ptrdiff_t>(count)));
+  return count;
 }
 
 inline const char *text(const char *argument, const char *name) { return &deref(argument, name); }

@@ -56,7 +56,7 @@ Tensor tensor_from(const det_tensor &given, const WholeShape &whole) {
 
 std::vector<Tensor> tensors_from(const det_tensor *given, size_t count, const WholeShape &whole) {
   std::vector<Tensor> tensors;
-  if (count == 0) return tensors;
+  if (counted(count, "count") == 0) return tensors;
   const size_t step = deref(given, "tensors").struct_size;
   for (size_t i = 0; i < count; ++i) {
     const auto *next =

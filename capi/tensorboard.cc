@@ -11,7 +11,7 @@ det::context::TensorboardContext &impl_of(det_tensorboard_context *tensorboard) 
 
 template <class T>
 std::span<const T> list(const T *first, size_t count, const char *name) {
-  if (count > 0) deref(first, name);
+  if (counted(count, "count") > 0) deref(first, name);
   return {first, count};
 }
 

@@ -15,7 +15,7 @@ static_assert(offsetof(det_metric, value) == offsetof(det::journal::NamedValue, 
 namespace {
 
 const det::journal::NamedValue *values_from(const det_metric *metrics, size_t count) {
-  if (metrics == nullptr && count > 0)
+  if (counted(count, "count") > 0 && metrics == nullptr)
     throw det::Error(det::Code::invalid,
                      "metrics must not be NULL with count " + std::to_string(count));
   return reinterpret_cast<const det::journal::NamedValue *>(metrics);

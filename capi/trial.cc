@@ -184,7 +184,7 @@ det_status det_trial_env_from_config(const char *config_json, const char *hparam
 det_status det_trial_shuffle(uint32_t seed, int64_t *indices, size_t count,
                              det_error *err) noexcept {
   return guarded(err, [&] {
-    if (count == 0) return;
+    if (counted(count, "count") == 0) return;
     std::span<int64_t> items(&deref(indices, "indices"), count);
     det::search::RandomState(seed).shuffle(items);
   });

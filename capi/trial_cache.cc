@@ -90,11 +90,12 @@ det_status det_trial_cache_writer_add(det_trial_cache_writer *writer, const void
                                       const size_t *sizes, size_t count, det_error *err) noexcept {
   return guarded(err, [&] {
     det::trial::CacheWriter &impl = *deref(writer, "writer").impl;
-    if (count == 0) return;
+    if (counted(count, "count") == 0) return;
     const std::span given(&deref(sizes, "sizes"), count);
     const auto *at = static_cast<const char *>(records);
     if (at == nullptr && std::any_of(given.begin(), given.end(), [](size_t n) { return n > 0; }))
       throw det::Error(det::Code::invalid, "records must not be NULL");
+    for (const size_t size : given) counted(size, "the size of a record");
     for (const size_t size : given) {
       impl.add({at, size});
       if (size > 0) at += size;

@@ -39,15 +39,15 @@ using det::trial::GradientTensor;
 
 std::vector<GradientTensor> gradients_from(const det_trial_gradient *given, size_t count) {
   std::vector<GradientTensor> tensors;
-  if (count == 0) return tensors;
+  if (counted(count, "count") == 0) return tensors;
   const size_t distance = deref(given, "tensors").struct_size;
   tensors.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     const auto *bytes = reinterpret_cast<const char *>(given) + i * distance;
     const auto tensor = read_options<det_trial_gradient>(
         reinterpret_cast<const det_trial_gradient *>(bytes), DET_TRIAL_GRADIENT_INIT, "tensors");
-    tensors.push_back(
-        {tensor.count, static_cast<det::trial::Dtype>(tensor.dtype), tensor.is_sparse != 0});
+    tensors.push_back({counted(tensor.count, "the count of a tensor"),
+                       static_cast<det::trial::Dtype>(tensor.dtype), tensor.is_sparse != 0});
   }
   return tensors;
 }

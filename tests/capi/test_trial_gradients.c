@@ -41,6 +41,12 @@ static void impossible_arguments_are_refused(void **state) {
   assert_null(gradients);
   assert_fails(det_trial_gradients_create(NULL, &tensor, 1, NULL, NULL, &f->err), DET_E_INVALID,
                "out must not be NULL");
+  assert_fails(det_trial_gradients_create(NULL, &tensor, (size_t)-1, NULL, &gradients, &f->err),
+               DET_E_INVALID, ": -1");
+  tensor.count = (size_t)-1;
+  assert_fails(det_trial_gradients_create(NULL, &tensor, 1, NULL, &gradients, &f->err),
+               DET_E_INVALID, ": -1");
+  tensor.count = 1;
   options.reduction = 9;
   assert_fails(det_trial_gradients_create(NULL, &tensor, 1, &options, &gradients, &f->err),
                DET_E_INVALID, "reduction is 9");
