@@ -1,5 +1,8 @@
 #include "core/context/start_on_store.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "core/base/command_line.h"
@@ -9,6 +12,20 @@
 #include "core/engine/recover_runs.h"
 
 namespace det::context {
+
+namespace {
+
+// Ranks that are threads need no launcher.
+void set_command(engine::RunRequest &request, const std::vector<engine::RankProcess> &workers) {
+  const bool is_one_process = std::ranges::all_of(
+      workers, [](const auto &worker) { return worker.process.pid == getpid(); });
+  const std::optional<std::string> launcher =
+      is_one_process ? std::nullopt : launcher_command_line();
+  request.command = launcher ? *launcher : command_line();
+  request.command_starts_all = launcher || is_one_process;
+}
+
+}  // namespace
 
 Json start_on_store(const CoreOptions &options, std::vector<engine::RankProcess> workers,
                     const std::shared_ptr<Logger> &logger, Place &place) {
@@ -22,7 +39,7 @@ Json start_on_store(const CoreOptions &options, std::vector<engine::RankProcess>
   request.config = std::move(trial.config);
   request.hparams_given = trial.hparams.is_object();
   request.hparams = std::move(trial.hparams);
-  request.command = command_line();
+  set_command(request, workers);
   std::error_code gone;
   request.directory = std::filesystem::current_path(gone);
   request.workers = std::move(workers);

@@ -139,11 +139,14 @@ Json Engine::control(Target target, int64_t id, Action action) {
   change.commit();
   const std::string state = state_of(records(), target, id);
   const bool resumable = trials.size() == 1 && !is_terminal(state) && state != state::canceling;
-  return {
-      {"state", state},
-      {"signalled", signalled},
-      {"resume", resumable ? resume_command(records(), store_.directory(), trials.front().trial_id)
-                           : Json()}};
+  Json answer{
+      {"state", state}, {"signalled", signalled}, {"resume", nullptr}, {"resume_note", nullptr}};
+  if (resumable) {
+    const int64_t trial_id = trials.front().trial_id;
+    answer["resume"] = resume_command(records(), store_.directory(), trial_id);
+    answer["resume_note"] = resume_note(records(), store_.directory(), trial_id);
+  }
+  return answer;
 }
 
 }  // namespace det::engine

@@ -193,6 +193,7 @@ Json Engine::get_trial(int64_t trial_id) {
   trial["error"] = failure_of(records(), trial.at("state"), trial.at("experiment_id"));
   trial["supervised"] = is_supervised(records(), trial_id);
   trial["resume"] = resume_command(records(), store_.directory(), trial_id);
+  trial["resume_note"] = resume_note(records(), store_.directory(), trial_id);
   return trial;
 }
 

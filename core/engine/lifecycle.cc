@@ -34,8 +34,13 @@ std::optional<RunRecord> latest_run(Database &store, int64_t trial_id) {
       trial_id);
   if (!found.next()) return std::nullopt;
   const Json process = parse_json_object(found.view(1), "the process of a run");
-  return RunRecord{trial_id,      found.integer(0),    ProcessIdentity::from_json(process),
-                   found.text(2), found.maybe_text(3), process.value("directory", "")};
+  return RunRecord{trial_id,
+                   found.integer(0),
+                   ProcessIdentity::from_json(process),
+                   found.text(2),
+                   found.maybe_text(3),
+                   process.value("command_starts_all", false),
+                   process.value("directory", "")};
 }
 
 bool run_lives(const std::filesystem::path &store_directory, const RunRecord &run) {

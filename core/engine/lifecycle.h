@@ -19,6 +19,7 @@ struct RunRecord {
   ProcessIdentity process;
   std::string command;
   std::optional<std::string> exit;  // none while it runs, as far as the store knows
+  bool command_starts_all = false;  // of a run with several ranks: all of them
   std::string directory = {};       // in which the command was given; empty: not known
 };
 

@@ -6,6 +6,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/engine/lifecycle.h"
+#include "core/engine/ranks.h"
 #include "core/engine/supervised.h"
 
 namespace det::engine {
@@ -16,6 +17,18 @@ std::string home_variable(const std::filesystem::path &store_directory) {
   const auto home = store_directory.parent_path();
   return home == user_data_directory() ? std::string()
                                        : "DET_HOME=" + quoted_for_shell(home.string()) + " ";
+}
+
+std::string variables(const std::filesystem::path &store_directory, int64_t trial_id) {
+  return "DET_TRIAL_ID=" + std::to_string(trial_id) + " " + home_variable(store_directory);
+}
+
+std::string in_its_directory(const RunRecord &run) {
+  return run.directory.empty() ? "" : "cd " + quoted_for_shell(run.directory) + " && ";
+}
+
+bool has_ranks(Database &store, const RunRecord &run) {
+  return ranks_of(store, run.trial_id, run.run_id).size() > 1;
 }
 
 }  // namespace
@@ -33,10 +46,18 @@ Json resume_command(Database &store, const std::filesystem::path &store_director
   }
   const auto run = latest_run(store, trial_id);
   if (!run || run->command.empty()) return {};
-  const std::string there =
-      run->directory.empty() ? "" : "cd " + quoted_for_shell(run->directory) + " && ";
-  return there + "DET_TRIAL_ID=" + std::to_string(trial_id) + " " + home_variable(store_directory) +
-         run->command;
+  if (!run->command_starts_all && has_ranks(store, *run)) return {};
+  return in_its_directory(*run) + variables(store_directory, trial_id) + run->command;
+}
+
+Json resume_note(Database &store, const std::filesystem::path &store_directory, int64_t trial_id) {
+  if (supervised_experiment(store, Target::trial, trial_id)) return {};
+  const auto run = latest_run(store, trial_id);
+  if (!run || run->command.empty() || run->command_starts_all || !has_ranks(store, *run)) return {};
+  return "a job of several ranks, and what started them is not known here; start it as before, "
+         "with " +
+         variables(store_directory, trial_id) +
+         "in the environment. Rank 0 was started by: " + in_its_directory(*run) + run->command;
 }
 
 }  // namespace det::engine

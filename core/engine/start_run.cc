@@ -248,6 +248,7 @@ StartedRun start_run(Database &store, const RunRequest &request) {
   const RankProcess chief{0, ProcessIdentity::current()};
   Json described = chief.process.to_json();
   if (is_utf8(request.directory.string())) described["directory"] = request.directory.string();
+  if (!request.workers.empty()) described["command_starts_all"] = request.command_starts_all;
   const std::string process = to_wire(described);
   if (supervised)
     store.run("UPDATE runs SET journal_id=?, process=?, command=? WHERE trial_id=? AND run_id=?",

@@ -33,6 +33,7 @@ struct RunRequest {
   bool hparams_given = false;
 
   std::string command;               // how this program was started, to tell how to start it again
+  bool command_starts_all = true;    // its other ranks too
   std::filesystem::path directory;   // and where; empty: not known
   std::vector<RankProcess> workers;  // the other processes of the job: ranks 1, 2, ...
 

@@ -367,8 +367,9 @@ typedef int32_t det_client_action;
  * @param[in]  id        Of the experiment or trial.
  * @param[in]  action    One of DET_CLIENT_ACTION_PAUSE … DET_CLIENT_ACTION_KILL.
  * @param[out] out_json  May be NULL. Receives {"state": new state, "signalled": runs that were
- *                       told, or null, "resume": command or null}, to
- *                       release with det_free().
+ *                       told, or null, "resume": command or null, "resume_note": what
+ *                       to do where only the command of one rank is known, or null},
+ *                       to release with det_free().
  * @return DET_OK, also when already in that state; DET_E_NOT_FOUND; DET_E_STATE (the state allows
  * it no more; the message says why); DET_E_UNSUPPORTED (a master pauses, activates and cancels all
  * trials of an experiment at once only); DET_E_INVALID; DET_E_BUSY, DET_E_IO.   @since 0.1 */

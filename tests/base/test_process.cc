@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <fstream>
 #include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "core/base/command_line.h"
 #include "core/base/fork_guard.h"
 #include "core/base/json.h"
 #include "core/base/process.h"
@@ -105,6 +107,28 @@ void a_forked_child_has_no_lock_of_its_parent(void **) {
                    0);
   const Fd other = open_file(directory / "turn", O_RDWR);
   assert_int_equal(flock(other.get(), LOCK_EX | LOCK_NB), -1);
+}
+
+// The process that a shell called `name` starts.
+std::optional<std::string> launcher_of_process_under(const std::string &name) {
+  const std::string command =
+      "exec bash -c 'exec -a \"" + name + "\" bash -c \"sleep 60 & echo \\$!; wait\" -n 2'";
+  const std::unique_ptr<FILE, int (*)(FILE *)> shell(popen(command.c_str(), "r"), pclose);
+  int pid = 0;
+  assert_int_equal(fscanf(shell.get(), "%d", &pid), 1);
+  const auto found = launcher_command_line(pid);
+  kill(pid, SIGKILL);
+  return found;
+}
+
+void the_command_of_a_launcher_is_found(void **) {
+  const auto found = launcher_of_process_under("/usr/bin/mpirun.openmpi");
+  assert_true(found.has_value());
+  assert_true(found->starts_with("/usr/bin/mpirun.openmpi -c '"));
+  assert_true(found->ends_with(" -n 2"));
+  assert_false(launcher_of_process_under("./train").has_value());
+  // Forked, it has the command of its parent.
+  assert_int_equal(in_child([] { return launcher_command_line() == command_line() ? 0 : 1; }), 0);
 }
 
 void a_released_lock_is_free_at_once(void **) {
@@ -332,6 +356,7 @@ int test_process() {
       cmocka_unit_test(a_second_owner_in_the_same_process_finds_it_busy),
       cmocka_unit_test(lock_of_a_dead_owner_is_taken_over),
       cmocka_unit_test(a_forked_child_has_no_lock_of_its_parent),
+      cmocka_unit_test(the_command_of_a_launcher_is_found),
       cmocka_unit_test(a_released_lock_is_free_at_once),
       cmocka_unit_test(an_absent_lock_can_be_taken),
       cmocka_unit_test(an_empty_or_damaged_lock_file_has_no_owner),

@@ -1,4 +1,5 @@
 // The other ranks of a job in the store of their chief.
+#include "core/engine/engine.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"
 
@@ -7,9 +8,10 @@ namespace {
 
 // A job of two ranks, of which the chief has started.
 struct Job {
-  Job() {
+  explicit Job(bool command_starts_all = true) {
     engine::RunRequest asked = home.request();
     asked.options = options;
+    asked.command_starts_all = command_starts_all;
     asked.workers = {{1, ProcessIdentity::current()}};
     chief = master::start_embedded_run(asked);
     ticket = {home.store(), chief->journal_id(), ProcessIdentity::current(), chief->info()};
@@ -46,6 +48,22 @@ void a_worker_takes_part_in_the_run_of_its_chief(void **) {
   assert_true(worker->run_directory() != job.chief->run_directory());
   assert_int_equal(job.home.count("SELECT COUNT(*) FROM runs"), 1);
   assert_int_equal(job.home.count("SELECT node FROM ranks WHERE rank=1"), 1);
+}
+
+void a_job_is_started_again_by_what_started_all_its_ranks(void **) {
+  for (const bool starts_all : {true, false}) {
+    const Job job(starts_all);
+    engine::Engine engine(job.home.store(), false, job.options);
+    for (const Json &told :
+         {engine.get_trial(1), engine.control(engine::Target::trial, 1, engine::Action::pause)}) {
+      const Json &command = told.at("resume"), &note = told.at("resume_note");
+      assert_equal(command.is_null(), !starts_all);
+      assert_equal(note.is_null(), starts_all);
+      const std::string text = (starts_all ? command : note).get<std::string>();
+      assert_true(contains(text, "DET_TRIAL_ID=1 DET_HOME="));
+      assert_true(contains(text, "./digits --fast"));
+    }
+  }
 }
 
 void a_directory_without_a_store_is_not_the_chiefs(void **) {
@@ -129,6 +147,7 @@ int test_joined_run() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_worker_takes_part_in_the_run_of_its_chief),
+      cmocka_unit_test(a_job_is_started_again_by_what_started_all_its_ranks),
       cmocka_unit_test(a_directory_without_a_store_is_not_the_chiefs),
       cmocka_unit_test(another_store_at_the_same_path_is_left_alone),
       cmocka_unit_test(another_machine_needs_a_file_system_of_the_network),
