@@ -219,6 +219,80 @@ def test_attention(is_causal: bool, has_mask: bool, tmp_path: Path) -> None:
     check(json.dumps({"class_name": "Functional", "config": config}), tmp_path, *given)
 
 
+def test_sequences_of_open_length(tmp_path: Path) -> None:
+    ids = np.random.default_rng(8).integers(0, 11, size=(3, 7)).astype(np.int32)
+    described = sequential(
+        layer("Embedding", input_dim=11, output_dim=4, batch_input_shape=[None, None]),
+        layer("Bidirectional", layer=layer("LSTM", units=3, return_sequences=True)),
+        layer("TimeDistributed", layer=layer("Dense", units=4)),
+        layer("Conv1D", filters=5, kernel_size=3, strides=2, padding="same", activation="relu"),
+        layer("MaxPooling1D", pool_size=2, padding="same"),
+        layer("UpSampling1D", size=2),
+        layer("Conv1D", filters=4, kernel_size=2, padding="causal"),
+        layer("LayerNormalization"),
+        layer("GRU", units=3, return_sequences=True),
+        layer("GlobalAveragePooling1D"),
+        layer("Dense", units=2, activation="softmax"),
+    )
+    for steps in (4, 5, 7):
+        check(described, tmp_path, ids[:, :steps].copy())
+
+
+def test_images_of_open_size(tmp_path: Path) -> None:
+    x = np.random.default_rng(9).normal(size=(2, 11, 9, 3)).astype(np.float32)
+    described = sequential(
+        layer(
+            "Conv2D",
+            filters=4,
+            kernel_size=3,
+            strides=2,
+            padding="same",
+            batch_input_shape=[None, None, None, 3],
+        ),
+        layer("BatchNormalization", moving_variance_initializer="ones"),
+        layer("AveragePooling2D", pool_size=2, padding="same"),
+        layer("UpSampling2D", size=[2, 3]),
+        layer("ZeroPadding2D"),
+        layer("Conv2D", filters=3, kernel_size=2, activation="tanh"),
+        layer("GlobalMaxPooling2D"),
+    )
+    for height, width in ((11, 9), (8, 8), (5, 9)):
+        check(described, tmp_path, x[:, :height, :width].copy())
+
+
+def test_what_depends_on_an_open_length_is_refused(tmp_path: Path) -> None:
+    attention = {
+        "class_name": "Functional",
+        "config": {
+            "name": "open",
+            "layers": [
+                {
+                    "class_name": "InputLayer",
+                    "name": "x",
+                    "config": {"name": "x", "batch_input_shape": [None, None, 4]},
+                    "inbound_nodes": [],
+                },
+                {
+                    "class_name": "MultiHeadAttention",
+                    "name": "attention",
+                    "config": {"name": "attention", "num_heads": 2, "key_dim": 4},
+                    "inbound_nodes": [
+                        [["x", 0, 0, {"value": ["x", 0, 0], "use_causal_mask": True}]]
+                    ],
+                },
+            ],
+            "input_layers": [["x", 0, 0]],
+            "output_layers": [["attention", 0, 0]],
+        },
+    }
+    with pytest.raises(RuntimeError, match="use_causal_mask of sequences of open length"):
+        detnn.Model(json.dumps(attention)).write_onnx(tmp_path / "served.onnx")
+    attention["config"]["layers"][1]["inbound_nodes"][0][0][3]["use_causal_mask"] = False
+    x = np.random.default_rng(10).normal(size=(3, 6, 4)).astype(np.float32)
+    for steps in (1, 6):
+        check(json.dumps(attention), tmp_path, x[:, :steps].copy())
+
+
 def test_what_onnx_has_not_is_refused_with_the_layer(tmp_path: Path) -> None:
     described = sequential(
         layer("LSTM", units=2, activation="gelu", name="odd", batch_input_shape=[None, 4, 3])

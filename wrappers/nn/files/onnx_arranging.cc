@@ -15,11 +15,23 @@ std::vector<int64_t> joined(Shape first, const Shape &second) {
 
 }  // namespace
 
+bool OnnxStep::stays(size_t axis) const {
+  return std::all_of(operands_.variants.begin(), operands_.variants.end(), [&](const auto &one) {
+    return axis < one.inputs[0].size() && one.inputs[0][axis] == one.outputs[0][axis];
+  });
+}
+
 OnnxStep::Names OnnxStep::operator()(const ReshapeOp &) {
-  // The one size that is left open is that of the batch: -1.
-  if (std::count(size().begin(), size().end(), unknown) > 1)
-    refuse("its shape changes with the batch in more than one place");
-  return {reshaped(inputs_[0], size())};
+  // 0 is the size of the input, and -1, at one place, what follows from the others.
+  Shape sizes = size();
+  if (std::count(sizes.begin(), sizes.end(), unknown) > 1)
+    for (size_t axis = 0; axis < sizes.size(); ++axis)
+      if (sizes[axis] == unknown && stays(axis)) sizes[axis] = 0;
+  if (std::count(sizes.begin(), sizes.end(), unknown) > 1)
+    refuse(
+        "its shape changes in more than one place; say how long sequences and how large images "
+        "are");
+  return {reshaped(inputs_[0], sizes)};
 }
 
 OnnxStep::Names OnnxStep::operator()(const TransposeOp &op) {
@@ -31,9 +43,20 @@ OnnxStep::Names OnnxStep::operator()(const ConcatenateOp &op) {
 }
 
 OnnxStep::Names OnnxStep::operator()(const SliceOp &op) {
-  if (shape().at(op.axis) == unknown) refuse("it takes a part of the batch");
+  if (op.axis == 0) refuse("it takes a part of the batch");
   const auto one = [&](int64_t value) { return graph_.constant(std::vector<int64_t>{value}); };
-  return {graph_.add("Slice", {inputs_[0], one(op.begin), one(op.begin + op.size),
+  // Of an axis of open length ends are counted from its beginning, or from its end.
+  const SliceOp &other = with_other_sizes(op);
+  const int64_t length = operands_.variants[0].inputs[0][op.axis];
+  const int64_t other_length = operands_.variants[2].inputs[0][op.axis];
+  const auto end = [&](int64_t of_this, int64_t of_other) {
+    if (of_this == of_other) return of_this;
+    if (of_this - length != of_other - other_length)
+      refuse("it takes a part whose ends depend on the length");
+    return of_this == length ? std::numeric_limits<int64_t>::max() : of_this - length;
+  };
+  return {graph_.add("Slice", {inputs_[0], one(end(op.begin, other.begin)),
+                               one(end(op.begin + op.size, other.begin + other.size)),
                                one(static_cast<int64_t>(op.axis))})};
 }
 
@@ -51,7 +74,8 @@ OnnxStep::Names OnnxStep::operator()(const BroadcastOp &) {
   std::vector<int64_t> sizes = size();
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] != unknown) continue;
-    if (shape()[i] != unknown) refuse("it repeats an array as often as there are records");
+    if (shape()[i] != unknown)
+      refuse("it repeats an array as often as a size says that is left open");
     sizes[i] = 1;  // as it is
   }
   return {graph_.add("Expand", {inputs_[0], graph_.constant(sizes)})};
@@ -75,6 +99,16 @@ OnnxStep::Names OnnxStep::operator()(const InterpolatingOp &op) {
 // Each row and each column becomes an axis of its own, which is made longer.
 OnnxStep::Names OnnxStep::operator()(const RepeatingOp &op) {
   const int64_t rows = shape().at(1), columns = shape().at(2), channels = shape().at(3);
+  if (rows == unknown || columns == unknown) {
+    const Array scales({{4}, Dtype::f32});
+    scales.data()[0] = scales.data()[3] = 1;
+    scales.data()[1] = static_cast<float>(op.down);
+    scales.data()[2] = static_cast<float>(op.across);
+    return {graph_.add("Resize", {inputs_[0], "", graph_.constant(scales)},
+                       {{"coordinate_transformation_mode", std::string("asymmetric")},
+                        {"mode", std::string("nearest")},
+                        {"nearest_mode", std::string("floor")}})};
+  }
   const std::string apart = reshaped(inputs_[0], {0, rows, 1, columns, 1, channels});
   const std::string repeated =
       graph_.add("Expand", {apart, graph_.constant(std::vector<int64_t>{1, rows, op.down, columns,

@@ -15,10 +15,11 @@ int64_t onnx_type(Dtype dtype) { return dtype == Dtype::i32 ? onnx_int32 : onnx_
 
 ProtobufWriter described_value(const std::string &name, const ArrayType &type) {
   ProtobufWriter shape;
-  for (const int64_t size : type.shape) {
+  for (size_t axis = 0; axis < type.shape.size(); ++axis) {
+    const int64_t size = type.shape[axis];
     ProtobufWriter dimension;
-    if (size == unknown) dimension.bytes(2, "batch");
-    else dimension.integer(1, size);
+    if (size != unknown) dimension.integer(1, size);
+    else dimension.bytes(2, axis == 0 ? "batch" : name + "_" + std::to_string(axis));
     shape.message(1, dimension);
   }
   ProtobufWriter tensor, any, value;

@@ -21,7 +21,8 @@ class OnnxGraph {
   // `wanted`, or what is like it and not taken yet.
   std::string name_like(const std::string &wanted);
 
-  // What comes in or goes out; of `shape`, `unknown` is the size of the batch.
+  // What comes in or goes out; of `shape`, `unknown` is a size that is left open, the first one
+  // that of the batch.
   void add_input(const std::string &name, const ArrayType &type);
   void add_output(const std::string &name, const ArrayType &type);
   // Numbers that are always the same.

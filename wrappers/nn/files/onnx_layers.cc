@@ -4,15 +4,19 @@
 namespace det::nn {
 
 std::string OnnxStep::of_images(const char *operation, Names inputs, const Window &window,
-                                std::vector<OnnxAttribute> attributes) {
+                                const Window &other, std::vector<OnnxAttribute> attributes) {
   const auto both = [](const Window::Sizes &sizes) {
     return std::vector<int64_t>(sizes.begin(), sizes.end());
   };
   inputs[0] = transposed(inputs[0], {0, 3, 1, 2});
   attributes.push_back({"kernel_shape", both(window.size)});
   attributes.push_back({"strides", both(window.strides)});
-  attributes.push_back({"pads", std::vector<int64_t>{window.before[0], window.before[1],
-                                                     window.after[0], window.after[1]}});
+  // What is padded such that each stride has a window depends on the size.
+  if (window.before != other.before || window.after != other.after)
+    attributes.push_back({"auto_pad", std::string("SAME_UPPER")});
+  else
+    attributes.push_back({"pads", std::vector<int64_t>{window.before[0], window.before[1],
+                                                       window.after[0], window.after[1]}});
   return transposed(graph_.add(operation, inputs, attributes), {0, 2, 3, 1});
 }
 
@@ -20,15 +24,19 @@ OnnxStep::Names OnnxStep::operator()(const ConvolutionOp &op) {
   Names inputs = inputs_;
   inputs[1] = transposed(inputs[1], {3, 2, 0, 1});
   const std::string y =
-      of_images("Conv", inputs, op.window,
+      of_images("Conv", inputs, op.window, with_other_sizes(op).window,
                 {{"dilations", std::vector<int64_t>{op.window.dilation[0], op.window.dilation[1]}},
                  {"group", op.groups}});
   return {activated(op.activation, 1, y)};
 }
 
 OnnxStep::Names OnnxStep::operator()(const PoolingOp &op) {
-  return {of_images(op.pooling == Pooling::max ? "MaxPool" : "AveragePool", {inputs_[0]}, op.window,
-                    {})};
+  const Window &other = with_other_sizes(op).window;
+  const bool is_max = op.pooling == Pooling::max;
+  if (op.window.size != other.size)  // that of the whole image
+    return {graph_.add(is_max ? "ReduceMax" : "ReduceMean", {inputs_[0]},
+                       {{"axes", std::vector<int64_t>{1, 2}}, {"keepdims", int64_t{1}}})};
+  return {of_images(is_max ? "MaxPool" : "AveragePool", {inputs_[0]}, op.window, other, {})};
 }
 
 std::string OnnxStep::normalized(const std::string &x, const std::string &mean,
@@ -78,6 +86,10 @@ OnnxStep::Names OnnxStep::operator()(const AttentionMaskOp &op) {
   }
   if (op.is_causal) {
     const int64_t queries = shape()[2], keys = shape()[3];
+    if (queries == unknown || keys == unknown)
+      refuse(
+          "use_causal_mask of sequences of open length is not written as ONNX yet; say how long "
+          "they are");
     const Array later({{queries, keys}, Dtype::f32});
     for (int64_t query = 0; query < queries; ++query)
       for (int64_t key = query + 1; key < keys; ++key) later.data()[query * keys + key] = 1;

@@ -70,6 +70,32 @@ OnnxStep::Names OnnxStep::operator()(const EmbeddingOp &) {
   return {graph_.add("Gather", {inputs_[1], ids}, {{"axis", int64_t{0}}})};
 }
 
+OnnxStep::Names OnnxStep::operator()(const FunctionOp &op) {
+  constexpr int64_t of_float = 1, of_int32 = 6;
+  const bool is_whole = operands_.types[0].dtype == Dtype::i32;
+  const std::string x =
+      is_whole ? graph_.add("Cast", {inputs_[0]}, {{"to", of_float}}) : inputs_[0];
+  switch (op.function) {
+    case Function::absolute:
+      return {graph_.add("Abs", {x})};
+    case Function::clip:
+      return {graph_.add("Clip", {x, graph_.constant(op.a), graph_.constant(op.b)})};
+    case Function::differs: {
+      const std::string is_same = graph_.add("Equal", {x, graph_.constant(op.a)});
+      return {graph_.add("Cast", {graph_.add("Not", {is_same})}, {{"to", of_float}})};
+    }
+    case Function::logarithm:
+      return {graph_.add("Log", {x})};
+    case Function::power:
+      return {graph_.add("Pow", {x, graph_.constant(op.a)})};
+    case Function::real:
+      return {x};
+    case Function::whole:
+      return {graph_.add("Cast", {x}, {{"to", of_int32}})};
+  }
+  return {x};
+}
+
 OnnxStep::Names OnnxStep::operator()(const BatchedMatMulOp &op) {
   std::vector<int64_t> exchanged(shape().size());
   std::iota(exchanged.begin(), exchanged.end(), 0);

@@ -6,11 +6,19 @@
 
 namespace det::nn {
 
-// What a step is given and gives: names, and shapes with `unknown` where the batch counts.
+// The same step of a batch of another size.
+struct OnnxVariant {
+  const Operation *operation;
+  std::vector<Shape> inputs, outputs;
+};
+
+// What a step is given and gives: names, and shapes with `unknown` where a size is left open.
 struct OnnxOperands {
   std::vector<std::string> inputs;
   std::vector<ArrayType> types;  // of the inputs
   std::vector<Shape> sizes;      // of the outputs
+  // As it is, of more records, and of other sizes that inputs leave open.
+  std::vector<OnnxVariant> variants;
 };
 
 // The names of what the step gives. Throws Code::unsupported, naming the layer, for what ONNX does

@@ -31,12 +31,13 @@ struct OnnxStep::Recurrence {
   const char *operation;
   std::vector<int64_t> gates;  // of Keras' order, in that of ONNX
   std::vector<Activation> activations;
+  const RecurrentExtras &extras;
   bool has_two_biases = false;  // also that of the product with the recurrent kernel
   std::vector<OnnxAttribute> attributes = {};
 };
 
 OnnxStep::Names OnnxStep::recurrent(const Recurrence &recurrence, bool goes_backwards) {
-  const int64_t steps = shape(0)[1], features = shape(0)[2], units = shape(2)[0];
+  const int64_t features = shape(0)[2], units = shape(2)[0];
   const auto width = static_cast<int64_t>(recurrence.gates.size()) * units;
   Names activations;
   for (const Activation activation : recurrence.activations) {
@@ -58,42 +59,52 @@ OnnxStep::Names OnnxStep::recurrent(const Recurrence &recurrence, bool goes_back
   std::string x = transposed(inputs_[0], {1, 0, 2});
   if (goes_backwards) x = reversed(x, 0);
   Names inputs{x, kernel(1, features), kernel(2, units)};
-  if (inputs_.size() > 3 && recurrence.has_two_biases) {
+  if (recurrence.extras.has_mask)
+    refuse(
+        "its sequences have a mask, and ONNX has lengths alone; write a model without mask_zero "
+        "and Masking");
+  const bool has_bias = inputs_.size() - recurrence.extras.inputs() > 3;
+  if (has_bias && recurrence.has_two_biases) {
     inputs.push_back(reshaped(in_order(inputs_[3], 1), {1, 2 * width}));
-  } else if (inputs_.size() > 3) {
+  } else if (has_bias) {
     const std::string zeros = graph_.constant(Array({{width}, Dtype::f32}));
     const std::string both =
         graph_.add("Concat", {in_order(inputs_[3], 0), zeros}, {{"axis", int64_t{0}}});
     inputs.push_back(reshaped(both, {1, 2 * width}));
   }
+  if (recurrence.extras.states > 0) inputs.resize(5);  // "": no bias, and no lengths
+  for (size_t i = inputs_.size() - recurrence.extras.states; i < inputs_.size(); ++i)
+    inputs.push_back(reshaped(inputs_[i], {1, -1, units}));
   std::vector<OnnxAttribute> attributes = recurrence.attributes;
   attributes.push_back({"hidden_size", units});
   attributes.push_back({"activations", activations});
   // (steps, 1, batch, units), then the last of each kind of state: (1, batch, units).
   const Names states =
       graph_.add_several(operands_.sizes.size(), recurrence.operation, inputs, attributes);
-  Names results{reshaped(transposed(states[0], {2, 0, 1, 3}), {0, steps, units})};
+  Names results{reshaped(transposed(states[0], {2, 0, 1, 3}), {0, 0, units})};
   for (size_t i = 1; i < states.size(); ++i)
     results.push_back(reshaped(transposed(states[i], {1, 0, 2}), {0, units}));
   return results;
 }
 
 OnnxStep::Names OnnxStep::operator()(const LstmOp &op) {
-  return recurrent({"LSTM", {0, 3, 1, 2}, {op.recurrent_activation, op.activation, op.activation}},
-                   op.goes_backwards);
+  return recurrent(
+      {"LSTM", {0, 3, 1, 2}, {op.recurrent_activation, op.activation, op.activation}, op.extras},
+      op.goes_backwards);
 }
 
 OnnxStep::Names OnnxStep::operator()(const GruOp &op) {
   return recurrent({"GRU",
                     {0, 1, 2},
                     {op.recurrent_activation, op.activation},
+                    op.extras,
                     op.resets_after,
                     {{"linear_before_reset", int64_t{op.resets_after ? 1 : 0}}}},
                    op.goes_backwards);
 }
 
 OnnxStep::Names OnnxStep::operator()(const SimpleRnnOp &op) {
-  return recurrent({"RNN", {0}, {op.activation}}, op.goes_backwards);
+  return recurrent({"RNN", {0}, {op.activation}, op.extras}, op.goes_backwards);
 }
 
 }  // namespace det::nn

@@ -18,6 +18,7 @@ class OnnxStep {
   Names operator()(const BatchedMatMulOp &op);
   Names operator()(const DenseOp &op);
   Names operator()(const EmbeddingOp &op);
+  Names operator()(const FunctionOp &op);
   Names operator()(const ReluOp &op);
   Names operator()(const RoundingOp &op);
   Names operator()(const ScaleOp &op);
@@ -52,6 +53,14 @@ class OnnxStep {
  private:
   [[noreturn]] void refuse(const std::string &why) const;
 
+  // The operation where what inputs leave open has another size.
+  template <class Op>
+  const Op &with_other_sizes(const Op &) const {
+    return std::get<Op>(*operands_.variants.at(2).operation);
+  }
+  // Whether an axis of the output is always as long as that of the input.
+  bool stays(size_t axis) const;
+
   const Shape &shape(size_t input = 0) const { return operands_.types.at(input).shape; }
   const Shape &size(size_t output = 0) const { return operands_.sizes.at(output); }
   std::string activated(Activation activation, float alpha, const std::string &x);
@@ -62,9 +71,10 @@ class OnnxStep {
   // (x - mean) / sqrt(variance + epsilon)
   std::string normalized(const std::string &x, const std::string &mean, const std::string &variance,
                          float epsilon);
-  // `operation` of images with their channels first.
+  // `operation` of images with their channels first. `other` is the window where images have other
+  // sizes.
   std::string of_images(const char *operation, Names inputs, const Window &window,
-                        std::vector<OnnxAttribute> attributes);
+                        const Window &other, std::vector<OnnxAttribute> attributes);
 
   struct Recurrence;
   Names recurrent(const Recurrence &recurrence, bool goes_backwards);

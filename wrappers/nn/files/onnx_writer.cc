@@ -1,5 +1,7 @@
 #include "wrappers/nn/files/onnx_writer.h"
 
+#include <cstring>
+
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "wrappers/nn/files/onnx_operations.h"
@@ -8,33 +10,79 @@ namespace det::nn {
 
 namespace {
 
-// The sizes that differ between batches of two lengths are the batch's.
-Shape common_sizes(const Shape &one, const Shape &other) {
-  Shape common = one;
-  for (size_t i = 0; i < common.size(); ++i)
-    if (common[i] != other.at(i)) common[i] = unknown;
-  return common;
+// Sizes that inputs may leave open: such that what depends on them differs.
+constexpr int64_t one_size = 64, another_size = 131;
+
+std::vector<Shape> input_shapes(const Graph &graph, int64_t records, int64_t open = one_size) {
+  if (auto shapes = graph.input_shapes(records, open)) return *shapes;
+  throw Error(Code::unsupported,
+              "writing the model '" + graph.name() +
+                  "' as ONNX: it does not say what comes in; give it an InputLayer");
 }
 
-std::vector<Shape> input_shapes(const Graph &graph, int64_t records) {
-  if (auto shapes = graph.input_shapes(records)) return *shapes;
-  throw Error(Code::unsupported, "writing the model '" + graph.name() +
-                                     "' as ONNX: an input does not say all sizes beside that of "
-                                     "the batch");
-}
+// The same at several sizes of what is left open. The first is as it is; the second has more
+// records, and the third other sizes of all else.
+class Variants {
+ public:
+  explicit Variants(Model &model) {
+    const Graph &graph = model.graph();
+    programs_.push_back(model.prediction_program(input_shapes(graph, 2)));
+    programs_.push_back(model.prediction_program(input_shapes(graph, 3)));
+    programs_.push_back(model.prediction_program(input_shapes(graph, 2, another_size)));
+    for (const Program &one : programs_)
+      if (one.steps.size() != program().steps.size() ||
+          one.constants.size() != program().constants.size())
+        refuse(model);
+    for (size_t i = 0; i < program().constants.size(); ++i)
+      if (const Array &one = program().constants[i], &other = programs_[2].constants[i];
+          one.shape() != other.shape() || std::memcmp(one.raw(), other.raw(), one.bytes()) != 0)
+        refuse(model);
+  }
+
+  const Program &program() const { return programs_[0]; }
+
+  // With `unknown` for sizes that differ.
+  ArrayType type_of(Value value) const {
+    ArrayType type = program().values[value].type;
+    for (const Program &one : programs_)
+      for (size_t i = 0; i < type.shape.size(); ++i)
+        if (one.values[value].type.shape.at(i) != program().values[value].type.shape[i])
+          type.shape[i] = unknown;
+    return type;
+  }
+
+  std::vector<OnnxVariant> of_step(size_t number) const {
+    std::vector<OnnxVariant> variants;
+    for (const Program &one : programs_) {
+      const Program::Step &step = one.steps[number];
+      variants.push_back({&step.operation, {}, {}});
+      for (const Value value : step.inputs)
+        variants.back().inputs.push_back(one.values[value].type.shape);
+      for (const Value value : step.outputs)
+        variants.back().outputs.push_back(one.values[value].type.shape);
+    }
+    return variants;
+  }
+
+ private:
+  [[noreturn]] static void refuse(const Model &model) {
+    throw Error(Code::unsupported,
+                "writing the model '" + model.graph().name() +
+                    "' as ONNX: what it computes depends on a size that an input leaves open; say "
+                    "how long sequences and how large images are");
+  }
+
+  std::vector<Program> programs_;
+};
 
 }  // namespace
 
 void write_onnx(Model &model, const std::filesystem::path &path) {
   model.check_built();
   const Graph &graph = model.graph();
-  const Program program = model.prediction_program(input_shapes(graph, 2));
-  const Program other = model.prediction_program(input_shapes(graph, 3));
-  const auto type_of = [&](Value value) {
-    ArrayType type = program.values[value].type;
-    type.shape = common_sizes(type.shape, other.values[value].type.shape);
-    return type;
-  };
+  const Variants variants(model);
+  const Program &program = variants.program();
+  const auto type_of = [&](Value value) { return variants.type_of(value); };
 
   OnnxGraph written;
   std::vector<std::string> names(program.values.size());
@@ -57,8 +105,10 @@ void write_onnx(Model &model, const std::filesystem::path &path) {
     names[value] = written.name_like(weight.name);
     written.add_weight(names[value], weight.value);
   }
-  for (const Program::Step &step : program.steps) {
+  for (size_t number = 0; number < program.steps.size(); ++number) {
+    const Program::Step &step = program.steps[number];
     OnnxOperands operands;
+    operands.variants = variants.of_step(number);
     for (const Value input : step.inputs) {
       operands.inputs.push_back(names[input]);
       operands.types.push_back(type_of(input));
