@@ -29,6 +29,7 @@ void test_dense(void **) { compare("layers/dense"); }
 void test_embedding(void **) { compare("layers/embedding"); }
 void test_images(void **) { compare("layers/images"); }
 void test_merge(void **) { compare("layers/merge"); }
+void test_masks(void **) { compare("layers/masks"); }
 void test_mixed(void **) { compare("layers/mixed"); }
 // What no layer is named after.
 void test_functions(void **) {
@@ -59,6 +60,7 @@ void test_functions(void **) {
 }
 void test_models(void **) { compare("layers/models"); }
 void test_normalization(void **) { compare("layers/normalization"); }
+void test_operators(void **) { compare("layers/operators"); }
 void test_pooling(void **) { compare("layers/pooling"); }
 void test_recurrent(void **) { compare("layers/recurrent"); }
 void test_shape(void **) { compare("layers/shape"); }
@@ -76,6 +78,7 @@ int test_recorded_layers() {
       cmocka_unit_test(test_models),        cmocka_unit_test(test_functions),
       cmocka_unit_test(test_normalization), cmocka_unit_test(test_pooling),
       cmocka_unit_test(test_recurrent),     cmocka_unit_test(test_shape),
+      cmocka_unit_test(test_masks),         cmocka_unit_test(test_operators),
   };
   return cmocka_run_group_tests_name("recorded_layers", tests, nullptr, nullptr);
 }

@@ -125,6 +125,10 @@ void compare_steps(const char *file) {
 }
 
 void test_steps_are_those_of_keras(void **) { compare_steps("training/steps"); }
+void test_constrained_weights_are_those_of_keras(void **) { compare_steps("training/constrained"); }
+void test_steps_of_masked_sequences_are_those_of_keras(void **) {
+  compare_steps("training/masked");
+}
 void test_steps_of_mixed_precision_are_those_of_keras(void **) { compare_steps("training/mixed"); }
 
 }  // namespace
@@ -134,6 +138,8 @@ int test_recorded_training() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(test_steps_are_those_of_keras),
+      cmocka_unit_test(test_constrained_weights_are_those_of_keras),
+      cmocka_unit_test(test_steps_of_masked_sequences_are_those_of_keras),
       cmocka_unit_test(test_steps_of_mixed_precision_are_those_of_keras),
   };
   return cmocka_run_group_tests_name("recorded_training", tests, nullptr, nullptr);

@@ -148,9 +148,8 @@ void Model::Compiled::gather(const Plan &plan) {
   for (size_t i = 0; i < compared_.size(); ++i) loss_sums_[i + 1] += plan.loss_of(i) * records;
   // As in Keras, the weights of records are those of the loss, and of metrics that ask for them.
   for (const Gathered &one : gathered_)
-    one.metric->update(
-        plan.truth(one.compared), plan.compared(one.compared),
-        one.is_weighted && plan.has_weights() ? plan.weights(one.compared) : Array());
+    one.metric->update(plan.truth(one.compared), plan.compared(one.compared),
+                       plan.metric_weights(one.compared, one.is_weighted));
 }
 
 void Model::Compiled::reset() {

@@ -13,6 +13,50 @@ bool PlanKey::fits(Mode wanted, const std::vector<Array> &arrays,
                     [](const Shape &shape, const Array &array) { return shape == array.shape(); });
 }
 
+namespace {
+
+// Under a mask: what rows count in metrics.
+struct CountedRows {
+  Value mask;     // 1 or 0
+  Value weighed;  // by the weights of records
+};
+
+CountedRows counted_rows(ProgramBuilder &builder, Value mask, Value prediction,
+                         std::optional<Value> weights) {
+  Shape rows = builder.shape(prediction);
+  rows.pop_back();
+  if (builder.shape(mask) != rows)
+    throw Error(Code::unsupported,
+                "comparing a prediction of " + text_of(builder.shape(prediction)) +
+                    " that has a mask of " + text_of(builder.shape(mask)) +
+                    ": a mask for each row is needed; end sequences before, such as by a "
+                    "recurrent layer without return_sequences");
+  if (!weights) return {mask, mask};
+  Value weight = *weights;
+  Shape shape = builder.shape(weight);
+  if (shape != rows) {
+    shape.resize(rows.size(), 1);
+    weight = builder.add(BroadcastOp{rows}, {builder.add(ReshapeOp{shape}, {weight})});
+  }
+  return {mask, builder.add(ArithmeticOp{Arithmetic::multiply}, {mask, weight})};
+}
+
+// As much more for each as rows that do not count leave.
+Value shared_out(ProgramBuilder &builder, const CountedRows &counted) {
+  const Shape rows = builder.shape(counted.mask);
+  const int64_t all = elements_of(rows);
+  const Array ones({{all, 1}, Dtype::f32});
+  std::fill_n(ones.data(), ones.size(), 1 / static_cast<float>(all));
+  const Value one_row = builder.add(ReshapeOp{{1, all}}, {counted.mask});
+  const Value part = builder.add(DenseOp{}, {one_row, builder.constant(ones)});
+  const Value inverse = builder.add(FunctionOp{Function::power, -1}, {part});
+  const Value single = builder.add(ReshapeOp{Shape(rows.size(), 1)}, {inverse});
+  return builder.add(ArithmeticOp{Arithmetic::multiply},
+                     {counted.weighed, builder.add(BroadcastOp{rows}, {single})});
+}
+
+}  // namespace
+
 Plan::Plan(const PlanKey &key, const Graph &graph, const Objective *objective, Weights &weights,
            Backend &backend, const StepState &state)
     : key_(key) {
@@ -23,6 +67,7 @@ Plan::Plan(const PlanKey &key, const Graph &graph, const Objective *objective, W
   if (key.mode != Mode::predict) {
     compared_ = objective->results;
     std::vector<Value> truths, batch_weights;
+    std::vector<std::optional<CountedRows>> counted(compared_.size());
     for (size_t i = 0; i < compared_.size(); ++i)
       truths.push_back(
           builder.feed(objective->losses.at(i)->truth_for(builder.type(results[compared_[i]]))));
@@ -39,9 +84,13 @@ Plan::Plan(const PlanKey &key, const Graph &graph, const Objective *objective, W
     for (size_t i = 0; i < compared_.size(); ++i) {
       const Loss &loss_function = *objective->losses[i];
       const Value prediction = results[compared_[i]];
-      const Value one =
-          loss_function.add(builder, truths[i], prediction,
-                            has_weights() ? std::optional(batch_weights[i]) : std::nullopt);
+      auto row_weights = has_weights() ? std::optional(batch_weights[i]) : std::nullopt;
+      if (const auto mask = builder.mask(prediction)) {
+        counted[i] = counted_rows(builder, *mask, prediction, row_weights);
+        row_weights =
+            loss_function.is_mean() ? shared_out(builder, *counted[i]) : counted[i]->weighed;
+      }
+      const Value one = loss_function.add(builder, truths[i], prediction, row_weights);
       results.push_back(loss_function.told(builder, one, prediction));
       const auto by = static_cast<float>(objective->loss_weights.at(i));
       add_to(total, one, by);
@@ -61,6 +110,12 @@ Plan::Plan(const PlanKey &key, const Graph &graph, const Objective *objective, W
       loss = results.size();
       results.push_back(builder.add(ArithmeticOp{Arithmetic::multiply}, {*total, scale}));
     }
+    counted_.resize(compared_.size());
+    for (size_t i = 0; i < compared_.size(); ++i) {
+      if (!counted[i]) continue;
+      counted_[i] = results.size();
+      results.insert(results.end(), {counted[i]->mask, counted[i]->weighed});
+    }
   }
   const Program program = builder.finish(results);
   if (!weights.is_settled()) weights.settle(state.seed, &backend);
@@ -69,6 +124,11 @@ Plan::Plan(const PlanKey &key, const Graph &graph, const Objective *objective, W
 
 void Plan::scale_loss(float scale) {
   if (scale_) executable_->fed(*scale_).data()[0] = scale;
+}
+
+Array Plan::metric_weights(size_t i, bool is_weighted) const {
+  if (counted_.at(i)) return executable_->result(*counted_[i] + (is_weighted ? 1 : 0));
+  return is_weighted && has_weights() ? weights(i) : Array();
 }
 
 double Plan::loss_of(size_t i) const {

@@ -53,6 +53,9 @@ class Plan {
   const Array &weights(size_t i) const {
     return executable_->fed(key_.inputs.size() + compared_.size() + i);
   }
+  // Of the rows of a prediction, for metrics: what its mask says and, of those which are weighted,
+  // the weights of records. An array without memory: all count as much.
+  Array metric_weights(size_t i, bool is_weighted) const;
   // What comes out.
   size_t predictions() const { return predictions_; }
   const Array &prediction(size_t i) const { return executable_->result(i); }
@@ -67,7 +70,8 @@ class Plan {
   const PlanKey key_;
   size_t predictions_;
   std::vector<size_t> compared_;
-  std::optional<size_t> scale_;  // which of what is fed
+  std::vector<std::optional<size_t>> counted_;  // of those with a mask: which of the results
+  std::optional<size_t> scale_;                 // which of what is fed
   std::unique_ptr<Executable> executable_;
 };
 

@@ -78,7 +78,13 @@ Value ProgramBuilder::rounded(Value value, Dtype to) {
   const Value result =
       push({facts.type, Program::Source::computed, program_.steps.size(), facts.has_gradient, to});
   program_.steps.push_back({RoundingOp{to}, {value}, {result}, layer_});
+  if (const auto of_value = mask(value)) set_mask(result, *of_value);
   return rounded_[{value, to}] = result;
+}
+
+std::optional<Value> ProgramBuilder::mask(Value value) const {
+  const auto found = masks_.find(value);
+  return found == masks_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<Value> ProgramBuilder::add_all(const Operation &operation,

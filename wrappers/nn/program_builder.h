@@ -38,6 +38,11 @@ class ProgramBuilder {
   // The step that computes it; null for what is fed, and for weights.
   const Program::Step *producer(Value value) const;
   const Shape &shape(Value value) const { return type(value).shape; }
+  // Which elements of a value count: 1 or 0 for each of its first axes, the batch and the steps;
+  // none where all of them do. It belongs to the value: layers that pass it on say so.
+  std::optional<Value> mask(Value value) const;
+  void set_mask(Value value, Value mask) { masks_[value] = mask; }
+
   // What goes into the softmax, or the activation, that gives it; none where something else does.
   // An activation that is part of another operation becomes one of its own for that.
   std::optional<Value> before_softmax(Value value) const;
@@ -79,6 +84,7 @@ class ProgramBuilder {
   std::unordered_map<size_t, Value> weight_values_;
   std::vector<std::pair<Value, Regularizer>> regularized_;
   std::map<std::pair<Value, Dtype>, Value> rounded_;
+  std::unordered_map<Value, Value> masks_;
   std::string path_;   // "encoder/dense_1/"
   std::string layer_;  // "dense_1 (Dense)"
   Dtype precision_ = Dtype::f32;

@@ -50,6 +50,20 @@ OperationCases elementwise_cases() {
   cases.push_back({"repeated addition to a large array",
                    ArithmeticOp{Arithmetic::add},
                    {floats({70, 9, 120}), floats({9, 120})}});
+  for (const auto &[name, op] : {std::pair{"absolute", FunctionOp{Function::absolute}},
+                                 {"clip", FunctionOp{Function::clip, -0.7F, 0.4F}},
+                                 {"differs", FunctionOp{Function::differs, 0.25F}},
+                                 {"real", FunctionOp{Function::real}}})
+    cases.push_back({std::string("function ") + name, op, {floats({3, 17})}, fill_beside_kinks});
+  for (const auto &[name, op] : {std::pair{"logarithm", FunctionOp{Function::logarithm}},
+                                 {"power of 2", FunctionOp{Function::power, 2}},
+                                 {"power of -1", FunctionOp{Function::power, -1}},
+                                 {"power of 0.5", FunctionOp{Function::power, 0.5F}}})
+    cases.push_back(
+        {std::string("function ") + name, op, {floats({3, 17})}, [](size_t, const Array &x) {
+           for (size_t i = 0; i < x.size(); ++i)
+             x.data()[i] = 0.6F + static_cast<float>(i % 19) / 8;
+         }});
   cases.push_back({"regularization", RegularizationOp{{0.3F, 0.2F}}, {floats({3, 5})}});
   return cases;
 }

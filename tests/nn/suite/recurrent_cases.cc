@@ -26,6 +26,29 @@ ArrayTypes many_sequences(int64_t gates, int64_t units, const Shape &bias) {
           floats(bias)};
 }
 
+// With a mask, and as many states to begin with.
+ArrayTypes with_extras(ArrayTypes inputs, size_t states) {
+  const Shape x = inputs[0].shape;
+  inputs.push_back(floats({x[0], x[1]}));
+  inputs.insert(inputs.end(), states, floats({x[0], inputs[2].shape[0]}));
+  return inputs;
+}
+
+// Steps that count, and others, at both ends; `mask` is the number of that input.
+std::function<void(size_t, const Array &)> fill_with_mask(size_t mask) {
+  return [mask](size_t input, const Array &array) {
+    fill_randomly(array, 23 + input);
+    for (size_t i = 0; input == mask && i < array.size(); ++i)
+      array.data()[i] = i == 0 || i == 2 ? 0 : 1;
+  };
+}
+
+std::vector<bool> all_but_mask(size_t mask, size_t states) {
+  std::vector<bool> are(mask + 1 + states, true);
+  are[mask] = false;
+  return are;
+}
+
 // Such that states do not grow.
 void fill_with_little(size_t input, const Array &array) {
   fill_randomly(array, 17 + input);
@@ -77,6 +100,16 @@ OperationCases recurrent_cases() {
       {"GRU of many sequences", GruOp{}, many_sequences(3, 108, {2, 324})},
       {"simple RNN of many sequences", SimpleRnnOp{}, many_sequences(1, 320, {320}),
        fill_with_little},
+      {"LSTM with a mask and states", LstmOp{tanh, sigmoid, false, {}, {true, false, 2}},
+       with_extras(sequences(4, {20}), 2), fill_with_mask(4), all_but_mask(4, 2)},
+      {"LSTM with a mask, backwards", LstmOp{tanh, sigmoid, true, {}, {true, true}},
+       with_extras(sequences(4, {}), 0), fill_with_mask(3), all_but_mask(3, 0)},
+      {"GRU with a mask and a state", GruOp{tanh, sigmoid, false, true, {}, {true, false, 1}},
+       with_extras(sequences(3, {2, 15}), 1), fill_with_mask(4), all_but_mask(4, 1)},
+      {"GRU that resets before, with a mask", GruOp{tanh, sigmoid, true, false, {}, {true, true}},
+       with_extras(sequences(3, {15}), 0), fill_with_mask(4), all_but_mask(4, 0)},
+      {"simple RNN with a mask and a state", SimpleRnnOp{tanh, false, {}, {true, false, 1}},
+       with_extras(sequences(1, {5}), 1), fill_with_mask(4), all_but_mask(4, 1)},
       {"wide simple RNN", SimpleRnnOp{}, wide_sequences(1, {40})},
       {"wide simple RNN backwards and with another", SimpleRnnOp{softplus, true},
        wide_sequences(1, {})},

@@ -23,7 +23,7 @@ DET_CUDA_KERNEL(ConvolutionOp);
 DET_CUDA_KERNEL(DenseOp);
 DET_CUDA_KERNEL(DropoutOp);
 DET_CUDA_KERNEL(EmbeddingOp);
-DET_CUDA_KERNEL(GruOp);  // null where it resets before the product
+DET_CUDA_KERNEL(GruOp);  // null where it resets before the product, and as the others with a mask
 DET_CUDA_KERNEL(LayerNormalizationOp);
 DET_CUDA_KERNEL(LossOp);
 DET_CUDA_KERNEL(LstmOp);
@@ -50,6 +50,12 @@ inline std::unique_ptr<Kernel> cuda_kernel(const InterpolatingOp &, const Operan
   return nullptr;
 }
 inline std::unique_ptr<Kernel> cuda_kernel(const RandomImageOp &, const Operands &,
+                                           const CudaContextPtr &) {
+  return nullptr;
+}
+
+// Computed by the process: no published model has one that takes time.
+inline std::unique_ptr<Kernel> cuda_kernel(const FunctionOp &, const Operands &,
                                            const CudaContextPtr &) {
   return nullptr;
 }

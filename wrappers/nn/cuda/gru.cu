@@ -102,7 +102,7 @@ class GruKernel : public CudaRecurrentKernel<GruOp> {
 
 std::unique_ptr<Kernel> cuda_kernel(const GruOp &op, const Operands &operands,
                                     const CudaContextPtr &context) {
-  if (!op.resets_after || RecurrentSizes(operands).is_empty()) return nullptr;
+  if (op.extras || !op.resets_after || RecurrentSizes(operands).is_empty()) return nullptr;
   return std::make_unique<GruKernel>(op, operands, context);
 }
 

@@ -127,13 +127,13 @@ class LstmKernel : public CudaRecurrentKernel<LstmOp> {
 
 std::unique_ptr<Kernel> cuda_kernel(const SimpleRnnOp &op, const Operands &operands,
                                     const CudaContextPtr &context) {
-  if (RecurrentSizes(operands).is_empty()) return nullptr;
+  if (op.extras || RecurrentSizes(operands).is_empty()) return nullptr;
   return std::make_unique<SimpleRnnKernel>(op, operands, context);
 }
 
 std::unique_ptr<Kernel> cuda_kernel(const LstmOp &op, const Operands &operands,
                                     const CudaContextPtr &context) {
-  if (RecurrentSizes(operands).is_empty()) return nullptr;
+  if (op.extras || RecurrentSizes(operands).is_empty()) return nullptr;
   return std::make_unique<LstmKernel>(op, operands, context);
 }
 

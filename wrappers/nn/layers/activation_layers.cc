@@ -46,6 +46,10 @@ SoftmaxLayer::SoftmaxLayer(Fields &fields) : Layer(fields), axes_(axes_field(fie
 
 std::vector<Value> SoftmaxLayer::compute(ProgramBuilder &builder, const LayerCall &call) const {
   const Value x = only_input(call, name());
+  if (builder.mask(x))
+    throw Error(Code::unsupported, "calling the layer '" + name() +
+                                       "' (Softmax) with a mask, which is not supported; use an "
+                                       "Activation of softmax");
   const LastAxes last(builder.shape(x), axes_, "calling the layer '" + name() + "'");
   return {last.put_back(builder, builder.add(SoftmaxOp{}, {last.put_last(builder, x)}))};
 }
@@ -93,6 +97,7 @@ ReluLayer::ReluLayer(Fields &fields)
       largest_(fields.number_or_none("max_value")),
       slope_(fields.number("negative_slope", 0)),
       threshold_(fields.number("threshold", 0)) {
+  set_masking(Masking::passes);
   for (const auto &[key, value] : {std::pair{"max_value", largest_.value_or(0)},
                                    {"negative_slope", slope_},
                                    {"threshold", threshold_}})

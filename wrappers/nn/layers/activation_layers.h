@@ -30,7 +30,9 @@ class NamedActivation {
 
 class ActivationLayer : public Layer {
  public:
-  explicit ActivationLayer(Fields &fields) : Layer(fields), activation_(fields, "activation") {}
+  explicit ActivationLayer(Fields &fields) : Layer(fields), activation_(fields, "activation") {
+    set_masking(Masking::passes);
+  }
 
  protected:
   std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
@@ -55,6 +57,7 @@ class SoftmaxLayer : public Layer {
 class ActivityRegularization : public Layer {
  public:
   explicit ActivityRegularization(Fields &fields) : Layer(fields) {
+    set_masking(Masking::passes);
     set_activity_regularizer(
         {static_cast<float>(fields.number("l1", 0)), static_cast<float>(fields.number("l2", 0))});
   }
@@ -67,7 +70,9 @@ class ActivityRegularization : public Layer {
 
 class EluLayer : public Layer {
  public:
-  explicit EluLayer(Fields &fields) : Layer(fields), alpha_(fields.number("alpha", 1)) {}
+  explicit EluLayer(Fields &fields) : Layer(fields), alpha_(fields.number("alpha", 1)) {
+    set_masking(Masking::passes);
+  }
 
  protected:
   std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
@@ -78,7 +83,9 @@ class EluLayer : public Layer {
 
 class LeakyReluLayer : public Layer {
  public:
-  explicit LeakyReluLayer(Fields &fields) : Layer(fields), alpha_(fields.number("alpha", 0.3)) {}
+  explicit LeakyReluLayer(Fields &fields) : Layer(fields), alpha_(fields.number("alpha", 0.3)) {
+    set_masking(Masking::passes);
+  }
 
  protected:
   std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;

@@ -11,6 +11,7 @@ Dense::Dense(Fields &fields)
       has_bias_(fields.flag("use_bias", true)),
       kernel_(fields, "kernel", "glorot_uniform"),
       bias_(fields, "bias", "zeros") {
+  set_masking(Masking::passes);
   read_activity_regularizer(fields);
 }
 

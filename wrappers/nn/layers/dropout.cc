@@ -64,6 +64,7 @@ Dropout::Dropout(Fields &fields, Kind kind, size_t rank)
       rate_(rate_of(fields)),
       noise_shape_(fields),
       seed_(seed_of(fields)) {
+  set_masking(Masking::passes);
   if (kind == Kind::channels && rank == 4) fields.only("data_format", "channels_last");
 }
 

@@ -34,6 +34,11 @@ std::vector<Value> Layer::call_under(const std::string &path, ProgramBuilder &bu
   }
   std::vector<Value> results = compute(builder, mixed);
   for (Value &result : results) {
+    const auto mask = call.inputs.empty() ? std::nullopt : builder.mask(call.inputs[0]);
+    if (mask && masking_ == Masking::passes) builder.set_mask(result, *mask);
+    // What comes out as it came in would have its mask still.
+    if (masking_ == Masking::loses && builder.mask(result))
+      result = builder.add(ReshapeOp{Shape(builder.shape(result))}, {result});
     result = builder.rounded(result, precision);
     if (activity_) builder.regularize_activity(result, activity_);
   }
@@ -48,7 +53,8 @@ Value Layer::weight(ProgramBuilder &builder, const std::string &name, const Shap
 
 Value Layer::weight(ProgramBuilder &builder, const std::string &name, const Shape &shape,
                     const WeightStyle &style) const {
-  const WeightOptions options{shape, style.initializer, is_trainable_, style.regularizer};
+  const WeightOptions options{shape, style.initializer, is_trainable_, style.regularizer,
+                              style.constraint};
   return builder.rounded(builder.weight(name, options), builder.precision());
 }
 

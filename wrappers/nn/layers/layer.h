@@ -59,6 +59,14 @@ class Layer {
   void read_activity_regularizer(Fields &fields);
   void set_activity_regularizer(const Regularizer &regularizer) { activity_ = regularizer; }
 
+  // What becomes of the masks of what comes in. As Keras has it, the others lose them.
+  enum class Masking {
+    loses,
+    passes,    // to the result, from the only input
+    by_itself  // compute() says which results have one
+  };
+  void set_masking(Masking masking) { masking_ = masking; }
+
   // How a layer of mixed precision goes about it.
   enum class Mixing {
     everything,  // inputs, weights and what operations give are of its type
@@ -80,6 +88,7 @@ class Layer {
   bool is_trainable_;
   Dtype precision_;
   Mixing mixing_ = Mixing::everything;
+  Masking masking_ = Masking::loses;
   Regularizer activity_;
   std::string class_name_;
   Json config_;

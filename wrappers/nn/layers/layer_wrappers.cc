@@ -1,6 +1,8 @@
 #include "wrappers/nn/layers/layer_wrappers.h"
 
 #include "core/base/error.h"
+#include "wrappers/nn/layers/dense.h"
+#include "wrappers/nn/layers/embedding.h"
 #include "wrappers/nn/layers/policy.h"
 #include "wrappers/nn/layers/recurrent.h"
 #include "wrappers/nn/near_name.h"
@@ -33,6 +35,9 @@ std::shared_ptr<Layer> make_direction(Json described, const std::string &directi
     const bool before = config.value("go_backwards", Json(false)) == Json(true);
     config["go_backwards"] = !before;
   }
+  // Steps that do not count are zeros in both directions.
+  if (config.is_object() && config.contains("units"))
+    config["zero_output_for_mask"] = config.value("return_sequences", Json(false)) == Json(true);
   std::shared_ptr<Layer> layer = make_layer(described);
   if (std::dynamic_pointer_cast<Recurrent>(layer) == nullptr)
     throw Error(Code::unsupported, "reading " + where + ": a layer of the class '" +
@@ -47,6 +52,7 @@ std::shared_ptr<Layer> make_direction(Json described, const std::string &directi
 TimeDistributed::TimeDistributed(Fields &fields)
     : Layer(fields), layer_(make_layer(described_layer(fields, "layer"))) {
   set_mixing(Mixing::nothing);
+  set_masking(Masking::by_itself);
 }
 
 std::vector<Value> TimeDistributed::compute(ProgramBuilder &builder, const LayerCall &call) const {
@@ -57,17 +63,34 @@ std::vector<Value> TimeDistributed::compute(ProgramBuilder &builder, const Layer
                                    "' (TimeDistributed) with an input of " + text_of(shape) +
                                    ": it needs an axis of steps and one of features beside that "
                                    "of the batch");
+  // It looks along the last axis alone, however many there are.
+  if (dynamic_cast<const Dense *>(layer_.get()) != nullptr)
+    return layer_->call_within(builder, call);
   Shape steps(shape.begin() + 1, shape.end());
   steps[0] = elements_of({shape[0], shape[1]});
   LayerCall inner;
   inner.inputs = {builder.add(ReshapeOp{steps}, {x})};
   inner.options = call.options;
+  const auto mask = builder.mask(x);
+  // What counts within each step.
+  if (mask && builder.shape(*mask).size() > 2) {
+    const Shape &of_all = builder.shape(*mask);
+    Shape of_steps(of_all.begin() + 1, of_all.end());
+    of_steps[0] = steps[0];
+    builder.set_mask(inner.inputs[0], builder.add(ReshapeOp{of_steps}, {*mask}));
+  }
   std::vector<Value> results = layer_->call_within(builder, inner);
+  const auto together = [&](Value value) {
+    Shape joined = builder.shape(value);
+    joined[0] = shape[1];
+    joined.insert(joined.begin(), shape[0]);
+    return builder.add(ReshapeOp{joined}, {value});
+  };
   for (Value &result : results) {
-    Shape together = builder.shape(result);
-    together[0] = shape[1];
-    together.insert(together.begin(), shape[0]);
-    result = builder.add(ReshapeOp{together}, {result});
+    const auto inner_mask = builder.mask(result);
+    result = together(result);
+    if (inner_mask) builder.set_mask(result, together(*inner_mask));
+    else if (mask) builder.set_mask(result, any_of(builder, *mask, 2));
   }
   return results;
 }
@@ -81,15 +104,13 @@ Bidirectional::Bidirectional(Fields &fields) : Layer(fields) {
                            : make_direction(forward, "backward_", true, fields.where());
   const auto &one = dynamic_cast<const Recurrent &>(*forward_);
   const auto &other = dynamic_cast<const Recurrent &>(*backward_);
-  for (const Recurrent *direction : {&one, &other})
-    if (direction->returns_state())
-      throw Error(Code::unsupported, "reading " + fields.where() +
-                                         ": 'return_state' of a layer in both directions is not "
-                                         "supported");
+  set_masking(Masking::by_itself);
   if (one.returns_sequences() != other.returns_sequences() ||
+      one.returns_state() != other.returns_state() ||
       one.goes_backwards() == other.goes_backwards())
     throw Error(Code::invalid, "reading " + fields.where() +
-                                   ": its two layers must have the same 'return_sequences', and "
+                                   ": its two layers must have the same 'return_sequences' and "
+                                   "'return_state', and "
                                    "another 'go_backwards' each");
   returns_sequences_ = one.returns_sequences();
   const Json &mode = fields.any("merge_mode", "concat");
@@ -106,11 +127,33 @@ Bidirectional::Bidirectional(Fields &fields) : Layer(fields) {
   merge_ = known->second;
 }
 
+// Half of the states to begin with are of one direction, and so are those at the end.
 std::vector<Value> Bidirectional::compute(ProgramBuilder &builder, const LayerCall &call) const {
-  const Value forward = forward_->call(builder, call).at(0);
-  Value backward = backward_->call(builder, call).at(0);
+  const size_t states = call.inputs.empty() ? 0 : call.inputs.size() - 1;
+  LayerCall ahead = call, back = call;
+  if (states % 2 != 0)
+    throw Error(Code::invalid, "calling the layer '" + name() + "' (Bidirectional) with " +
+                                   std::to_string(states) +
+                                   " states to begin with: each direction takes as many");
+  if (states > 0) {
+    const auto middle = static_cast<std::ptrdiff_t>(1 + states / 2);
+    ahead.inputs.erase(ahead.inputs.begin() + middle, ahead.inputs.end());
+    back.inputs.erase(back.inputs.begin() + 1, back.inputs.begin() + middle);
+  }
+  const std::vector<Value> forward = forward_->call(builder, ahead);
+  std::vector<Value> backward = backward_->call(builder, back);
   // Back in the order of the steps.
-  if (returns_sequences_) backward = builder.add(ReverseOp{1}, {backward});
+  if (returns_sequences_) backward[0] = builder.add(ReverseOp{1}, {backward[0]});
+  std::vector<Value> results = merged_directions(builder, forward[0], backward[0]);
+  if (const auto mask = builder.mask(forward[0]))
+    for (const Value result : results) builder.set_mask(result, *mask);
+  results.insert(results.end(), forward.begin() + 1, forward.end());
+  results.insert(results.end(), backward.begin() + 1, backward.end());
+  return results;
+}
+
+std::vector<Value> Bidirectional::merged_directions(ProgramBuilder &builder, Value forward,
+                                                    Value backward) const {
   switch (merge_) {
     case Merge::none:
       return {forward, backward};

@@ -32,6 +32,9 @@ class Bidirectional : public Layer {
   std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
 
  private:
+  std::vector<Value> merged_directions(ProgramBuilder &builder, Value forward,
+                                       Value backward) const;
+
   enum class Merge { none, concatenate, sum, multiply, average };
 
   std::shared_ptr<Layer> forward_, backward_;

@@ -1,6 +1,7 @@
 #include "wrappers/nn/layers/merging.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/base/error.h"
 
@@ -29,7 +30,18 @@ Value repeated_to(ProgramBuilder &builder, Value value, const Shape &shape) {
   return builder.shape(value) == shape ? value : builder.add(BroadcastOp{shape}, {value});
 }
 
-Value merge(ProgramBuilder &builder, Arithmetic arithmetic, Value x, Value y) {
+// A step counts where it does in all inputs that say so.
+void set_common_mask(ProgramBuilder &builder, const std::vector<Value> &inputs, Value result) {
+  std::optional<Value> common;
+  for (const Value input : inputs)
+    if (const auto mask = builder.mask(input))
+      common = common ? builder.add(ArithmeticOp{Arithmetic::multiply}, {*common, *mask}) : mask;
+  if (common) builder.set_mask(result, *common);
+}
+
+}  // namespace
+
+Value merged(ProgramBuilder &builder, Arithmetic arithmetic, Value x, Value y) {
   const size_t axes = std::max(builder.shape(x).size(), builder.shape(y).size());
   x = with_axes(builder, x, axes);
   y = with_axes(builder, y, axes);
@@ -41,19 +53,24 @@ Value merge(ProgramBuilder &builder, Arithmetic arithmetic, Value x, Value y) {
                      {repeated_to(builder, x, common), repeated_to(builder, y, common)});
 }
 
-}  // namespace
+Merging::Merging(Fields &fields, Arithmetic arithmetic) : Layer(fields), arithmetic_(arithmetic) {
+  set_masking(Masking::by_itself);
+}
 
 std::vector<Value> Merging::compute(ProgramBuilder &builder, const LayerCall &call) const {
   expect_several(call, *this);
-  Value merged = call.inputs[0];
+  Value result = call.inputs[0];
   for (size_t i = 1; i < call.inputs.size(); ++i)
-    merged = merge(builder, arithmetic_, merged, call.inputs[i]);
-  return {merged};
+    result = merged(builder, arithmetic_, result, call.inputs[i]);
+  set_common_mask(builder, call.inputs, result);
+  return {result};
 }
 
 std::vector<Value> Average::compute(ProgramBuilder &builder, const LayerCall &call) const {
   const std::vector<Value> sum = Merging::compute(builder, call);
-  return {builder.add(ScaleOp{1 / static_cast<float>(call.inputs.size())}, sum)};
+  const Value mean = builder.add(ScaleOp{1 / static_cast<float>(call.inputs.size())}, sum);
+  if (const auto mask = builder.mask(sum[0])) builder.set_mask(mean, *mask);
+  return {mean};
 }
 
 std::vector<Value> Concatenate::compute(ProgramBuilder &builder, const LayerCall &call) const {
@@ -61,7 +78,21 @@ std::vector<Value> Concatenate::compute(ProgramBuilder &builder, const LayerCall
   const size_t axis = axis_of(builder.shape(call.inputs[0]), axis_, described(*this));
   if (axis == 0)
     throw Error(Code::invalid, described(*this) + ": axis 0 is that of the batch, which stays");
-  return {builder.add(ConcatenateOp{axis}, call.inputs)};
+  const Value joined = builder.add(ConcatenateOp{axis}, call.inputs);
+  std::vector<Value> masks;
+  for (const Value input : call.inputs)
+    if (const auto mask = builder.mask(input)) masks.push_back(*mask);
+  if (masks.empty()) return {joined};
+  if (axis + 1 == builder.shape(joined).size()) {
+    set_common_mask(builder, call.inputs, joined);
+  } else if (masks.size() == call.inputs.size() && axis < builder.shape(masks[0]).size()) {
+    builder.set_mask(joined, builder.add(ConcatenateOp{axis}, masks));
+  } else {
+    throw Error(Code::unsupported, described(*this) + " along axis " + std::to_string(axis) +
+                                       ": only some of its inputs have a mask, or masks of fewer "
+                                       "axes; give all of them one");
+  }
+  return {joined};
 }
 
 Dot::Dot(Fields &fields) : Layer(fields), axes_(fields.integers("axes", 2)) {

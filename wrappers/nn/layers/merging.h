@@ -5,11 +5,14 @@
 
 namespace det::nn {
 
+// x op y of shapes that may differ as below.
+Value merged(ProgramBuilder &builder, Arithmetic arithmetic, Value x, Value y);
+
 // Add, Subtract, Multiply, Maximum, Minimum: from the first input to the last. Sizes of 1 are
 // repeated to those of the others, and axes that are missing are added behind the batch.
 class Merging : public Layer {
  public:
-  Merging(Fields &fields, Arithmetic arithmetic) : Layer(fields), arithmetic_(arithmetic) {}
+  Merging(Fields &fields, Arithmetic arithmetic);
 
  protected:
   std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
@@ -28,7 +31,9 @@ class Average : public Merging {
 
 class Concatenate : public Layer {
  public:
-  explicit Concatenate(Fields &fields) : Layer(fields), axis_(fields.integer("axis", -1)) {}
+  explicit Concatenate(Fields &fields) : Layer(fields), axis_(fields.integer("axis", -1)) {
+    set_masking(Masking::by_itself);
+  }
 
  protected:
   std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;

@@ -30,6 +30,7 @@ MultiHeadAttention::MultiHeadAttention(Fields &fields)
       dropout_(rate_below_1(fields, "dropout")),
       kernel_(fields, "kernel", "glorot_uniform"),
       bias_(fields, "bias", "zeros") {
+  set_masking(Masking::by_itself);
   read_activity_regularizer(fields);
   if (fields.has("attention_axes")) fields.only("attention_axes", Json::array({1}));
   else fields.any("attention_axes");
@@ -72,18 +73,62 @@ Value MultiHeadAttention::join(ProgramBuilder &builder, Value heads, int64_t fea
   return builder.add(DenseOp{}, inputs);
 }
 
+// Of the shape (batch, heads, queries, keys), or with sizes of 1: what is seen by the masks of the
+// query, the key and the value, and by an attention_mask.
+std::optional<Value> MultiHeadAttention::seen(ProgramBuilder &builder, Value scores,
+                                              const LayerCall &call) const {
+  const Shape sizes = builder.shape(scores);
+  std::optional<Value> seen;
+  const auto meet = [&](Value mask, const Shape &shape) {
+    Shape common = sizes;
+    common[1] = shape[1];
+    mask = builder.add(ReshapeOp{shape}, {mask});
+    if (shape != common) mask = builder.add(BroadcastOp{common}, {mask});
+    seen = seen ? builder.add(ArithmeticOp{Arithmetic::multiply}, {*seen, mask}) : mask;
+  };
+  const auto mask = call.named.find("attention_mask");
+  Shape shape;
+  if (mask != call.named.end()) {
+    // The same for all heads, unless it says more.
+    shape = builder.shape(mask->second);
+    if (shape.size() == 3) shape.insert(shape.begin() + 1, 1);
+  }
+  std::vector<std::pair<Value, Shape>> of_steps;
+  if (const auto query = builder.mask(call.named.at("query")))
+    of_steps.push_back({*query, {sizes[0], 1, sizes[2], 1}});
+  for (const char *which : {"value", "key"})
+    if (const auto given = call.named.find(which); given != call.named.end())
+      if (const auto keys = builder.mask(given->second))
+        of_steps.push_back({*keys, {sizes[0], 1, 1, sizes[3]}});
+  if (of_steps.empty()) {
+    if (mask == call.named.end()) return {};
+    if (builder.type(mask->second).dtype == Dtype::i32)
+      return builder.add(ReshapeOp{shape}, {mask->second});
+  }
+  if (mask != call.named.end()) {
+    const Value counts = builder.add(FunctionOp{Function::differs, 0}, {mask->second});
+    if (of_steps.empty()) seen = builder.add(ReshapeOp{shape}, {counts});
+    else meet(counts, shape);
+  }
+  for (auto &[steps, of_axes] : of_steps) {
+    const bool has_heads = seen && builder.shape(*seen)[1] != 1;
+    if (has_heads)
+      throw Error(Code::unsupported,
+                  "calling the layer '" + name() +
+                      "' (MultiHeadAttention) with masks of steps and an attention_mask that has "
+                      "one for each head; give it one for all of them");
+    meet(steps, of_axes);
+  }
+  return builder.add(FunctionOp{Function::whole}, {*seen});
+}
+
 Value MultiHeadAttention::masked(ProgramBuilder &builder, Value scores,
                                  const LayerCall &call) const {
   const bool is_causal = is_set(call, "use_causal_mask");
-  const auto mask = call.named.find("attention_mask");
-  if (mask == call.named.end() && !is_causal) return scores;
+  const auto mask = seen(builder, scores, call);
+  if (!mask && !is_causal) return scores;
   std::vector<Value> inputs{scores};
-  if (mask != call.named.end()) {
-    // The same for all heads, unless it says more.
-    Shape shape = builder.shape(mask->second);
-    if (shape.size() == 3) shape.insert(shape.begin() + 1, 1);
-    inputs.push_back(builder.add(ReshapeOp{shape}, {mask->second}));
-  }
+  if (mask) inputs.push_back(*mask);
   return builder.add(AttentionMaskOp{is_causal}, inputs);
 }
 
@@ -120,6 +165,7 @@ std::vector<Value> MultiHeadAttention::compute(ProgramBuilder &builder,
   const Value attended = builder.add(BatchedMatMulOp{}, {dropped(builder, scores, call), values});
   const Value joined =
       join(builder, attended, output_features_.value_or(builder.shape(query).back()));
+  if (const auto mask = builder.mask(query)) builder.set_mask(joined, *mask);
   if (is_set(call, "return_attention_scores")) return {joined, scores};
   return {joined};
 }

@@ -20,6 +20,7 @@ class MultiHeadAttention : public Layer {
   Value project(ProgramBuilder &builder, const char *which, Value x, int64_t size) const;
   // Back to (batch, steps, features).
   Value join(ProgramBuilder &builder, Value heads, int64_t features) const;
+  std::optional<Value> seen(ProgramBuilder &builder, Value scores, const LayerCall &call) const;
   Value masked(ProgramBuilder &builder, Value scores, const LayerCall &call) const;
   // What of the scores is left in training.
   Value dropped(ProgramBuilder &builder, Value scores, const LayerCall &call) const;

@@ -35,13 +35,11 @@ NormalizationLayer::NormalizationLayer(Fields &fields)
       has_scale_(fields.flag("scale", true)),
       epsilon_(positive_number(fields, "epsilon", 1e-3)),
       axis_(only_axis(fields)),
-      gamma_initializer_(initializer_field(fields, "gamma_initializer", "ones")),
-      beta_initializer_(initializer_field(fields, "beta_initializer", "zeros")) {
+      gamma_(fields, "gamma", "ones"),
+      beta_(fields, "beta", "zeros") {
   // Means and deviations of few bits would be worth little.
   set_mixing(Mixing::ends);
-  for (const char *key :
-       {"beta_regularizer", "gamma_regularizer", "beta_constraint", "gamma_constraint"})
-    fields.only_null(key);
+  set_masking(Masking::passes);
 }
 
 size_t NormalizationLayer::axis_in(const Shape &shape) const {
@@ -55,8 +53,8 @@ size_t NormalizationLayer::axis_in(const Shape &shape) const {
 std::vector<Value> NormalizationLayer::with_weights(ProgramBuilder &builder, Value x,
                                                     int64_t size) const {
   std::vector<Value> inputs{x};
-  if (has_scale_) inputs.push_back(weight(builder, "gamma", {size}, gamma_initializer_));
-  if (has_center_) inputs.push_back(weight(builder, "beta", {size}, beta_initializer_));
+  if (has_scale_) inputs.push_back(weight(builder, "gamma", {size}, gamma_));
+  if (has_center_) inputs.push_back(weight(builder, "beta", {size}, beta_));
   return inputs;
 }
 
@@ -78,6 +76,11 @@ std::vector<Value> BatchNormalization::compute(ProgramBuilder &builder,
   op.has_scale = has_scale_;
   op.has_center = has_center_;
   op.is_training = is_trainable() && is_training(builder, call);
+  if (op.is_training && builder.mask(x) && shape.size() != 4)
+    throw Error(Code::unsupported,
+                "training the layer '" + name() +
+                    "' (BatchNormalization) with a mask: its means would be those of all steps; "
+                    "use a LayerNormalization");
   op.is_unbiased = shape.size() == 4 && op.axis != 2;
   op.momentum = static_cast<float>(momentum_);
   op.epsilon = static_cast<float>(epsilon_);

@@ -20,7 +20,7 @@ class NormalizationLayer : public Layer {
 
  private:
   const int64_t axis_;
-  const std::shared_ptr<const Initializer> gamma_initializer_, beta_initializer_;
+  const WeightStyle gamma_, beta_;
 };
 
 // Frozen ("trainable": false) it takes the moving mean and variance in training as well.

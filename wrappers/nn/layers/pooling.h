@@ -28,6 +28,8 @@ class GlobalPoolingLayer : public Layer {
   std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
 
  private:
+  Value mean_of_counted(ProgramBuilder &builder, Value x, Value mask) const;
+
   const Pooling pooling_;
   const size_t dimensions_;
   const bool keeps_dimensions_;

@@ -52,10 +52,17 @@ Recurrent::Recurrent(Fields &fields)
       recurrent_(fields, "recurrent", "orthogonal"),
       dropout_(rate_below_1(fields, "dropout")),
       recurrent_dropout_(rate_below_1(fields, "recurrent_dropout")),
-      has_gates_apart_(fields.is_given("implementation") && fields.integer("implementation") < 2) {
+      has_gates_apart_(fields.is_given("implementation") && fields.integer("implementation") < 2),
+      zeroes_masked_(fields.is_given("zero_output_for_mask") &&
+                     fields.flag("zero_output_for_mask")) {
+  set_masking(Masking::by_itself);
   read_activity_regularizer(fields);
+  if (fields.is_given("stateful") && fields.flag("stateful"))
+    throw Error(Code::unsupported,
+                "reading " + fields.where() +
+                    ": 'stateful' is true, and no state is kept from batch to batch; call it with "
+                    "the states before, and return_state, in a functional model");
   for (const char *key : {"stateful", "time_major"}) fields.only(key, false);
-  fields.without_effect("zero_output_for_mask");
 }
 
 // As it is in Keras.
@@ -71,8 +78,26 @@ Value Recurrent::dropped(ProgramBuilder &builder, Value x) const {
   return builder.add(DropoutOp{dropout_, is_unrolled_ || !is_of_gpus()}, {x});
 }
 
+std::vector<Value> Recurrent::extras(ProgramBuilder &builder, const LayerCall &call,
+                                     RecurrentExtras &extras) const {
+  std::vector<Value> inputs;
+  const auto named = call.named.find("mask");
+  auto mask = builder.mask(call.inputs.at(0));
+  if (named != call.named.end())
+    mask = builder.add(FunctionOp{Function::differs, 0}, {named->second});
+  if (mask) inputs.push_back(*mask);
+  extras = {mask.has_value(), zeroes_masked_, call.inputs.size() - 1};
+  if (extras.states != 0 && extras.states != kinds())
+    throw Error(Code::invalid, "calling the layer '" + name() + "' (" + class_name() + ") with " +
+                                   std::to_string(extras.states) +
+                                   " states to begin with: it takes " + std::to_string(kinds()));
+  inputs.insert(inputs.end(), call.inputs.begin() + 1, call.inputs.end());
+  return inputs;
+}
+
 std::vector<Value> Recurrent::compute(ProgramBuilder &builder, const LayerCall &call) const {
-  const Value x = only_input(call, name());
+  if (call.inputs.empty()) only_input(call, name());
+  const Value x = call.inputs[0];
   if (builder.shape(x).size() != 3)
     throw Error(Code::invalid, "calling the layer '" + name() + "' (" + class_name() +
                                    ") with an input of " + text_of(builder.shape(x)) +
@@ -87,8 +112,19 @@ std::vector<Value> Recurrent::compute(ProgramBuilder &builder, const LayerCall &
   if (has_bias_) inputs.push_back(weight(builder, path + "bias", bias_shape(), bias_));
   const GateDropout dropout =
       drops && drops_by_gates() ? GateDropout{dropout_, recurrent_dropout_} : GateDropout{};
-  const std::vector<Value> states = builder.add_all(operation(dropout), inputs);
+  RecurrentExtras extra;
+  const std::vector<Value> more = extras(builder, call, extra);
+  inputs.insert(inputs.end(), more.begin(), more.end());
+  const std::vector<Value> states = builder.add_all(operation(dropout, extra), inputs);
   std::vector<Value> results{returns_sequences_ ? states[0] : states[1]};
+  if (extra.has_mask && returns_sequences_) builder.set_mask(states[0], more[0]);
+  // What came out last, which under a mask may not be the last state.
+  if (extra.has_mask && !returns_sequences_ && (extra.states > 0 || zeroes_masked_)) {
+    const Shape &sequence = builder.shape(states[0]);
+    const Shape last{sequence[0], sequence[2]};
+    const Value step = builder.add(SliceOp{1, sequence[1] - 1, 1}, {states[0]});
+    results[0] = builder.add(ReshapeOp{last}, {step});
+  }
   if (returns_state_) results.insert(results.end(), states.begin() + 1, states.end());
   return results;
 }

@@ -18,7 +18,9 @@ class Recurrent : public Layer {
   std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
 
   // The operation, and how its weights are.
-  virtual Operation operation(const GateDropout &dropout) const = 0;
+  virtual Operation operation(const GateDropout &dropout, const RecurrentExtras &extras) const = 0;
+  // How many kinds of states it has.
+  virtual size_t kinds() const { return 1; }
   // Whether Keras computes it as one function of the whole input, as GPUs have it.
   virtual bool is_of_gpus() const { return false; }
   virtual int64_t gates() const = 0;
@@ -37,10 +39,15 @@ class Recurrent : public Layer {
   // Whether each gate leaves out something else.
   bool drops_by_gates() const;
 
+  // What comes in beside x: the mask that it has or is called with, and states to begin with.
+  std::vector<Value> extras(ProgramBuilder &builder, const LayerCall &call,
+                            RecurrentExtras &extras) const;
+
   const bool returns_sequences_, returns_state_, is_unrolled_;
   const WeightStyle kernel_, recurrent_;
   const float dropout_, recurrent_dropout_;
   const bool has_gates_apart_;  // Keras' implementation 1
+  const bool zeroes_masked_;
 };
 
 class Lstm : public Recurrent {
@@ -48,10 +55,11 @@ class Lstm : public Recurrent {
   explicit Lstm(Fields &fields);
 
  private:
-  Operation operation(const GateDropout &dropout) const override {
-    return LstmOp{activation_, recurrent_activation_, goes_backwards_, dropout};
+  Operation operation(const GateDropout &dropout, const RecurrentExtras &extras) const override {
+    return LstmOp{activation_, recurrent_activation_, goes_backwards_, dropout, extras};
   }
   bool is_of_gpus() const override;
+  size_t kinds() const override { return 2; }
   int64_t gates() const override { return 4; }
   const char *cell() const override { return "lstm_cell"; }
 
@@ -63,8 +71,9 @@ class Gru : public Recurrent {
   explicit Gru(Fields &fields);
 
  private:
-  Operation operation(const GateDropout &dropout) const override {
-    return GruOp{activation_, recurrent_activation_, goes_backwards_, resets_after_, dropout};
+  Operation operation(const GateDropout &dropout, const RecurrentExtras &extras) const override {
+    return GruOp{activation_, recurrent_activation_, goes_backwards_, resets_after_, dropout,
+                 extras};
   }
   bool is_of_gpus() const override;
   int64_t gates() const override { return 3; }
@@ -80,8 +89,8 @@ class SimpleRnn : public Recurrent {
   explicit SimpleRnn(Fields &fields) : Recurrent(fields) {}
 
  private:
-  Operation operation(const GateDropout &dropout) const override {
-    return SimpleRnnOp{activation_, goes_backwards_, dropout};
+  Operation operation(const GateDropout &dropout, const RecurrentExtras &extras) const override {
+    return SimpleRnnOp{activation_, goes_backwards_, dropout, extras};
   }
   int64_t gates() const override { return 1; }
   const char *cell() const override { return "simple_rnn_cell"; }

@@ -40,6 +40,7 @@ class Loss {
   // What is told of what add() gave, which is that itself unless tells_other().
   Value told(ProgramBuilder &builder, Value added, Value prediction) const;
   bool tells_other() const { return reduction_ == Reduction::none; }
+  bool is_mean() const { return reduction_ == Reduction::mean; }
 
  protected:
   // Along which rows lie.

@@ -47,6 +47,7 @@ void MeanMetric::update(const Array &truth, const Array &prediction, const Array
   const bool has_binary = !has_labels && is_binary(true_rows, truth.size());
   const size_t rows_of_weight = weights ? rows / std::max<size_t>(weights.size(), 1) : 1;
   for (size_t row = 0; row < rows; ++row) {
+    if (ignored_ && has_labels && labels[row] == *ignored_) continue;
     const double weight = weights ? static_cast<double>(weights.data()[row / rows_of_weight]) : 1;
     const ComparedRow compared{prediction.data() + row * size,
                                has_labels ? nullptr : true_rows + row * size, size,
@@ -93,13 +94,19 @@ std::unique_ptr<Metric> make_mean_of_losses(const std::string &given, const std:
   const std::string folded = folded_name(given);
   if (is_sparse_crossentropy(given)) {
     const bool from_logits = fields.flag("from_logits", false);
-    fields.only_null("ignore_class");
+    std::optional<int64_t> ignored;
+    if (fields.has("ignore_class")) ignored = fields.integer("ignore_class");
+    else fields.any("ignore_class");
     fields.only("axis", -1);
-    return std::make_unique<MeanMetric>(name, [from_logits](const ComparedRow &row) {
-      const auto label = static_cast<size_t>(row.label);
-      return label < row.size ? sparse_crossentropy(row.prediction, row.size, label, from_logits)
-                              : std::nan("");
-    });
+    return std::make_unique<MeanMetric>(
+        name,
+        [from_logits](const ComparedRow &row) {
+          const auto label = static_cast<size_t>(row.label);
+          return label < row.size
+                     ? sparse_crossentropy(row.prediction, row.size, label, from_logits)
+                     : std::nan("");
+        },
+        nullptr, ignored);
   }
   const bool is_root = folded == "rootmeansquarederror";
   const NamedLoss *loss = find_loss(is_root ? "mse" : given);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "wrappers/nn/keras_fields.h"
 #include "wrappers/nn/loss_function.h"
@@ -23,8 +24,10 @@ class MeanMetric : public Metric {
   using Measure = std::function<double(const ComparedRow &row)>;
   using Finish = double (*)(double mean);
 
-  MeanMetric(std::string name, Measure measure, Finish finish = nullptr)
-      : name_(std::move(name)), measure_(std::move(measure)), finish_(finish) {}
+  // Rows of the label `ignored` do not count.
+  MeanMetric(std::string name, Measure measure, Finish finish = nullptr,
+             std::optional<int64_t> ignored = {})
+      : name_(std::move(name)), measure_(std::move(measure)), finish_(finish), ignored_(ignored) {}
 
   std::vector<std::string> names() const override { return {name_}; }
   void update(const Array &truth, const Array &prediction, const Array &weights) override;
@@ -35,6 +38,7 @@ class MeanMetric : public Metric {
   const std::string name_;
   const Measure measure_;
   const Finish finish_;
+  const std::optional<int64_t> ignored_;
   double sum_ = 0;
   double count_ = 0;
 };

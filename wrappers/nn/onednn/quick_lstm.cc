@@ -109,13 +109,13 @@ class QuickLstm : public QuickRecurrent<LstmOp, RecurrentSums::together> {
 
 std::unique_ptr<Kernel> onednn_kernel(const SimpleRnnOp &op, const Operands &operands,
                                       const OnednnContextPtr &context) {
-  if (!QuickSimpleRnn::is_of_use(op, operands)) return nullptr;
+  if (op.extras || !QuickSimpleRnn::is_of_use(op, operands)) return nullptr;
   return std::make_unique<QuickSimpleRnn>(op, operands, context);
 }
 
 std::unique_ptr<Kernel> onednn_kernel(const LstmOp &op, const Operands &operands,
                                       const OnednnContextPtr &context) {
-  if (!QuickLstm::is_of_use(op, operands)) return nullptr;
+  if (op.extras || !QuickLstm::is_of_use(op, operands)) return nullptr;
   return std::make_unique<QuickLstm>(op, operands, context);
 }
 

@@ -1,4 +1,4 @@
-// Recurrent layers over whole sequences, from states of zeros.
+// Recurrent layers over whole sequences.
 #pragma once
 
 #include "wrappers/nn/activation.h"
@@ -21,12 +21,25 @@ struct GateDropout {
   explicit operator bool() const { return of_x > 0 || of_states > 0; }
 };
 
+// What goes in behind the others. Steps of a record whose mask, (batch, steps), is 0 leave states
+// as they were: what comes out of them is what came out before, at first zeros, or zeros each time.
+// Without states of which the first step is taken, (batch, units) of each kind, they are zeros.
+struct RecurrentExtras {
+  bool has_mask = false;
+  bool zeroes_masked = false;
+  size_t states = 0;
+
+  explicit operator bool() const { return has_mask || states > 0; }
+  size_t inputs() const { return (has_mask ? 1 : 0) + states; }
+};
+
 // Gates: input, forget, cell, output. The bias is (4 * units). The last cell comes out as well.
 struct LstmOp {
   Activation activation = Activation::tanh;
   Activation recurrent_activation = Activation::sigmoid;
   bool goes_backwards = false;
   GateDropout dropout = {};
+  RecurrentExtras extras = {};
 
   ArrayTypes infer(const ArrayTypes &inputs) const;
 };
@@ -39,6 +52,7 @@ struct GruOp {
   bool goes_backwards = false;
   bool resets_after = true;
   GateDropout dropout = {};
+  RecurrentExtras extras = {};
 
   ArrayTypes infer(const ArrayTypes &inputs) const;
 };
@@ -48,6 +62,7 @@ struct SimpleRnnOp {
   Activation activation = Activation::tanh;
   bool goes_backwards = false;
   GateDropout dropout = {};
+  RecurrentExtras extras = {};
 
   ArrayTypes infer(const ArrayTypes &inputs) const;
 };

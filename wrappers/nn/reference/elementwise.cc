@@ -111,6 +111,66 @@ class ReshapeKernel : public ReferenceKernel<ReshapeOp> {
   }
 };
 
+class FunctionKernel : public ReferenceKernel<FunctionOp> {
+ public:
+  using ReferenceKernel::ReferenceKernel;
+
+  void forward() override {
+    if (op_.function == Function::whole) {
+      for (size_t i = 0; i < input(0).size(); ++i)
+        output().data<int32_t>()[i] = static_cast<int32_t>(x(i));
+      return;
+    }
+    for (size_t i = 0; i < input(0).size(); ++i) output().data()[i] = value(x(i));
+  }
+
+  void backward() override {
+    const Array &dx = input_gradient(0);
+    for (size_t i = 0; dx && i < dx.size(); ++i)
+      dx.data()[i] = slope(x(i)) * output_gradient().data()[i];
+  }
+
+ private:
+  float x(size_t i) const {
+    return input(0).dtype() == Dtype::i32 ? static_cast<float>(input(0).data<int32_t>()[i])
+                                          : input(0).data()[i];
+  }
+
+  float value(float x) const {
+    switch (op_.function) {
+      case Function::absolute:
+        return std::fabs(x);
+      case Function::clip:
+        return std::min(std::max(x, op_.a), op_.b);
+      case Function::differs:
+        return x != op_.a ? 1 : 0;
+      case Function::logarithm:
+        return std::log(x);
+      case Function::power:
+        return std::pow(x, op_.a);
+      default:
+        return x;
+    }
+  }
+
+  float slope(float x) const {
+    switch (op_.function) {
+      case Function::absolute:
+        return x > 0 ? 1 : x < 0 ? -1 : 0;
+      case Function::clip:
+        return x >= op_.a && x <= op_.b ? 1 : 0;
+      case Function::differs:
+        return 0;
+      case Function::logarithm:
+        return 1 / x;
+      case Function::power:
+        return op_.a == 0 ? 0 : op_.a * std::pow(x, op_.a - 1);
+      default:
+        return 1;
+    }
+  }
+};
+
 class ArithmeticKernel : public ReferenceKernel<ArithmeticOp> {
  public:
   using ReferenceKernel::ReferenceKernel;
@@ -168,6 +228,10 @@ std::unique_ptr<Kernel> reference_kernel(const SoftmaxOp &op, const Operands &op
 
 std::unique_ptr<Kernel> reference_kernel(const ReshapeOp &op, const Operands &operands) {
   return std::make_unique<ReshapeKernel>(op, operands);
+}
+
+std::unique_ptr<Kernel> reference_kernel(const FunctionOp &op, const Operands &operands) {
+  return std::make_unique<FunctionKernel>(op, operands);
 }
 
 std::unique_ptr<Kernel> reference_kernel(const ArithmeticOp &op, const Operands &operands) {

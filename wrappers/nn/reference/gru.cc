@@ -18,7 +18,7 @@ class GruKernel : public RecurrentKernel<GruOp> {
 
   void backward() override {
     RecurrentKernel::backward();
-    if (op_.resets_after && inputs() == 4 && input_gradient(3))
+    if (op_.resets_after && has_bias() && input_gradient(3))
       add_rows(recurrent_sums_gradient_, input_gradient(3).data() + width_);
   }
 
@@ -29,7 +29,7 @@ class GruKernel : public RecurrentKernel<GruOp> {
   void forward_cell(size_t step) override {
     const Matrix before = state_before(states(), step);
     const Matrix products = sums_at(recurrent_sums_, step);
-    const float *bias = op_.resets_after && inputs() == 4 ? input(3).data() + width_ : nullptr;
+    const float *bias = op_.resets_after && has_bias() ? input(3).data() + width_ : nullptr;
     for (size_t record = 0; record < batch_; ++record)
       for (size_t i = 0; i < width_; ++i) products.row(record)[i] = bias ? bias[i] : 0;
     if (op_.resets_after) of_state_.add(before, recurrent(), products);

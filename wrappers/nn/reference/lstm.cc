@@ -42,9 +42,7 @@ class LstmKernel : public RecurrentKernel<LstmOp> {
 
   void forward() override {
     RecurrentKernel::forward();
-    const Matrix last = state_at(cells_.data(), steps_ - 1);
-    for (size_t record = 0; record < batch_; ++record)
-      std::copy_n(last.row(record), units_, output(2).data() + record * units_);
+    copy_last(cells_.data(), 2);
   }
 
  private:
@@ -68,6 +66,10 @@ class LstmKernel : public RecurrentKernel<LstmOp> {
         state[u] = gate.output[u] * activated[u];
       }
     }
+  }
+
+  std::vector<Kind> kinds() override {
+    return {{states(), &state_gradient_}, {cells_.data(), &cell_gradient_}};
   }
 
   void begin_backward() override {

@@ -24,6 +24,7 @@ std::unique_ptr<Kernel> reference_kernel(const ConvolutionOp &op, const Operands
 std::unique_ptr<Kernel> reference_kernel(const DenseOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const DropoutOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const EmbeddingOp &op, const Operands &operands);
+std::unique_ptr<Kernel> reference_kernel(const FunctionOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const GruOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const InterpolatingOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const LayerNormalizationOp &op, const Operands &operands);
