@@ -62,7 +62,7 @@ void compare_optimizers(const Fixture &fixture, nn::Backend &backend) {
       for (size_t i = 0; i < weight_names.size(); ++i)
         nn::copy_elements(part_of(fixture["data/gradients/" + weight_names[i]], step),
                           weights.at(i).gradient, "a gradient");
-      optimizer->apply(weights, backend.arithmetic());
+      optimizer->apply(weights, backend);
       backend.synchronize();
       for (size_t i = 0; i < weight_names.size(); ++i)
         expect_recorded(weights.at(i).value,
@@ -143,7 +143,7 @@ void test_each_product_is_rounded_on_every_processor(void **) {
   const auto descent = nn::make_optimizer(optimizer("SGD", {{"learning_rate", above_one}}));
   const auto backend = nn::open_backend("reference");
   descent->attach(weights, *backend);
-  descent->apply(weights, backend->arithmetic());
+  descent->apply(weights, *backend);
   for (const float value : weights.at(0).value.elements()) assert_true(value == -0x1p-12F);
 }
 

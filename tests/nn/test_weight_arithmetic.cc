@@ -47,9 +47,9 @@ Calls calls_of(const Json &config) {
       fill_randomly(weights->gradients(), step);
       if (step == 1) weights->gradients().data()[3] = std::numeric_limits<float>::infinity();
     }
-    near_optimizer->apply(near_weights, near->arithmetic());
+    near_optimizer->apply(near_weights, *near);
     far.memory.close();
-    far_optimizer->apply(far_weights, far.arithmetic());
+    far_optimizer->apply(far_weights, far);
     far.memory.open();
     expect_same(far_weights.trained(), near_weights.trained());
     expect_same(far_weights.gradients(), near_weights.gradients());

@@ -1,9 +1,29 @@
 #include "wrappers/nn/functional_reader.h"
 
 #include "core/base/error.h"
+#include "wrappers/nn/layers/function_layer.h"
 #include "wrappers/nn/layers/policy.h"
 
 namespace det::nn {
+
+namespace {
+
+// A layer, the number of a call of it, and one of what that gave.
+bool is_reference(const Json &value) {
+  const auto is_count = [](const Json &one) {
+    return one.is_number_integer() && one.get<int64_t>() >= 0;
+  };
+  return value.is_array() && value.size() >= 3 && value[0].is_string() && is_count(value[1]) &&
+         is_count(value[2]);
+}
+
+// A number in the place of one.
+bool is_constant(const Json &value) {
+  return value.is_array() && value.size() >= 3 &&
+         value[0] == Json(FunctionLayer::constant_argument);
+}
+
+}  // namespace
 
 void Graph::FunctionalReader::refuse(const std::string &problem) const {
   throw Error(Code::invalid, "reading " + fields_.where() + ": " + problem);
@@ -31,6 +51,7 @@ void Graph::FunctionalReader::read_inputs(const Json &layers) {
           layer.value("name", Json()) != input[0])
         continue;
       const auto name = input[0].get<std::string>();
+      if (nodes_.count({name, 0}) > 0) refuse("two inputs have the name '" + name + "'");
       nodes_[{name, 0}] = graph_.nodes_.size();
       graph_.add_input(layer.value("config", Json()), "the input '" + name + "'");
     }
@@ -64,19 +85,35 @@ void Graph::FunctionalReader::read_layers(const Json &layers) {
 Graph::FunctionalReader::Call Graph::FunctionalReader::read_call(const std::string &layer,
                                                                  size_t number,
                                                                  const Json &inbound) const {
-  Call call{layer, number, references_in(inbound)};
+  const bool is_function = dynamic_cast<const FunctionLayer *>(layers_.at(layer).get()) != nullptr;
+  const bool has_constant = is_function && is_constant(inbound);
+  Call call{layer, number, has_constant ? std::vector<Json>{inbound} : references_in(inbound)};
+  std::vector<Json> states;  // which come behind the input
   for (const Json &input : call.inputs) {
     if (input.size() < 4 || !input[3].is_object()) continue;
-    for (const auto &[key, value] : input[3].items()) {
-      if (!value.is_array()) {
+    Fields arguments(input[3], "a call of the layer '" + layer + "'");
+    for (const auto &[key, given] : input[3].items()) {
+      const Json &value = arguments.any(key.c_str());
+      if (!value.is_array() || (is_function && !is_reference(value))) {
         call.options[key] = value;
         continue;
       }
       const std::vector<Json> named = references_in(value);
+      if (key == "initial_state") {
+        states.insert(states.end(), named.begin(), named.end());
+        continue;
+      }
       if (named.size() != 1)
         refuse("'" + key + "' of the layer '" + layer + "' is no single array");
       call.named.emplace(key, named[0]);
     }
+  }
+  call.inputs.insert(call.inputs.end(), states.begin(), states.end());
+  if (has_constant) {
+    const Json given{{FunctionLayer::constant_argument, inbound[2]}};
+    call.options[FunctionLayer::constant_argument] =
+        Fields(given, "a call of the layer '" + layer + "'").any(FunctionLayer::constant_argument);
+    call.inputs.clear();
   }
   return call;
 }
@@ -110,6 +147,7 @@ void Graph::FunctionalReader::place_after_what_it_needs(Call &first) {
 void Graph::FunctionalReader::place(const Call &call) {
   Node node;
   node.layer = layers_.at(call.layer);
+  node.number = call.number;
   node.options = call.options;
   for (const Json &input : call.inputs) node.inputs.push_back(*find(input));
   for (const auto &[name, input] : call.named) node.named.emplace(name, *find(input));
@@ -130,13 +168,6 @@ std::optional<Graph::Reference> Graph::FunctionalReader::find(const Json &refere
 // A single reference may stand without the list around it, and an object has names for them: they
 // are taken in the order of the names, as Keras does.
 std::vector<Json> Graph::FunctionalReader::references_in(const Json &list) const {
-  const auto is_count = [](const Json &value) {
-    return value.is_number_integer() && value.get<int64_t>() >= 0;
-  };
-  const auto is_reference = [&](const Json &value) {
-    return value.is_array() && value.size() >= 3 && value[0].is_string() && is_count(value[1]) &&
-           is_count(value[2]);
-  };
   if (is_reference(list)) return {list};
   std::vector<Json> references;
   if (list.is_object()) {

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "wrappers/nn/functional_reader.h"
+#include "wrappers/nn/keras_versions.h"
 #include "wrappers/nn/layers/policy.h"
 
 namespace det::nn {
@@ -16,6 +17,11 @@ Dtype dtype_from(const std::string &name, const std::string &where) {
   if (name == "float32") return Dtype::f32;
   for (const char *whole : {"int32", "int64", "bool", "int16", "int8", "uint8"})
     if (name == whole) return Dtype::i32;
+  if (name == "string")
+    throw Error(
+        Code::unsupported,
+        "reading " + where +
+            ": it takes texts, and models take numbers; give numbers of words or categories");
   throw Error(Code::unsupported, "reading " + where + ": inputs of the dtype '" + name +
                                      "' are not supported; float32, bool and whole numbers are");
 }
@@ -24,6 +30,7 @@ Dtype dtype_from(const std::string &name, const std::string &where) {
 
 Graph::Graph(Fields &fields, Kind kind) : Layer(fields) {
   set_mixing(Mixing::nothing);
+  set_masking(Masking::by_itself);
   fields.without_effect("build_input_shape");
   if (kind == Kind::sequential) read_sequential(fields);
   else FunctionalReader(*this, fields).read();
@@ -78,7 +85,7 @@ void Graph::read_sequential(Fields &fields) {
       throw Error(Code::invalid, "reading " + fields.where() + ": two layers have the name '" +
                                      made->name() + "'");
     layers_.push_back(made);
-    nodes_.push_back({made, {{nodes_.size() - 1, 0}}, {}, Json::object()});
+    nodes_.push_back({made, 0, {{nodes_.size() - 1, 0}}, {}, Json::object()});
   }
   if (layers_.empty())
     throw Error(Code::invalid, "reading " + fields.where() + ": it has no layers");
@@ -185,7 +192,7 @@ std::vector<Value> Graph::compute(ProgramBuilder &builder, const LayerCall &call
 }
 
 std::shared_ptr<Graph> read_model(const Json &described) {
-  Json named = described;
+  Json named = as_keras_2(described);
   if (named.is_object() && named.contains("config") && named["config"].is_object() &&
       !named["config"].contains("name"))
     named["config"]["name"] = "model";

@@ -64,6 +64,7 @@ class Graph : public Layer {
   };
   struct Node {
     std::shared_ptr<Layer> layer;  // none: an input
+    size_t number = 0;             // of the calls of the layer within a functional model
     std::vector<Reference> inputs;
     std::map<std::string, Reference> named;
     Json options = Json::object();
@@ -77,6 +78,7 @@ class Graph : public Layer {
   std::string described_inputs(const Node &node, const ProgramBuilder &builder,
                                const LayerCall &call) const;
 
+  Json described_call(const Node &node) const;
   void read_sequential(Fields &fields);
   void add_input(const Json &config, const std::string &where);
 

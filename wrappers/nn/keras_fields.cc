@@ -1,5 +1,7 @@
 #include "wrappers/nn/keras_fields.h"
 
+#include <algorithm>
+#include <cmath>
 #include <deque>
 
 #include "core/base/error.h"
@@ -27,6 +29,12 @@ bool is_whole(const Json &value) {
          (!value.is_number_unsigned() || value.get<uint64_t>() <= INT64_MAX);
 }
 
+// What is written as JSON would be another thing: it has no such numbers.
+bool has_non_finite(const Json &value) {
+  if (value.is_structured()) return std::any_of(value.begin(), value.end(), has_non_finite);
+  return value.is_number_float() && !std::isfinite(value.get<double>());
+}
+
 }  // namespace
 
 Fields::Fields(const Json &config, std::string where)
@@ -50,6 +58,7 @@ bool Fields::has(const char *key) const {
 
 // What is given stays where it is; what is kept of it moves as more is kept.
 const Json &Fields::keep(const char *key, const Json &value) {
+  if (has_non_finite(value)) refuse(key, "finite", value);
   kept_->complete[key] = value;
   const Json *given = find(key);
   return given != nullptr ? *given : kept_->defaults.emplace_back(value);

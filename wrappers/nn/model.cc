@@ -284,7 +284,7 @@ void Model::train_on_batch(const Batch &batch) {
                                  "\"adam\"");
   Plan &plan = load(Mode::train, batch);
   if (const auto &scale = compiled_->optimizer->loss_scale()) plan.scale_loss(scale->state().scale);
-  if (compute_gradients(plan)) compiled_->optimizer->apply(weights_, backend_->arithmetic());
+  if (compute_gradients(plan)) compiled_->optimizer->apply(weights_, *backend_);
   else compiled_->optimizer->count_step();
   backend_->synchronize();
   computed_ = plans_.front();

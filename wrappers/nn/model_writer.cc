@@ -1,5 +1,8 @@
 // Models as keras.models.model_from_json() reads them.
+#include <set>
+
 #include "wrappers/nn/graph.h"
+#include "wrappers/nn/layers/function_layer.h"
 
 namespace det::nn {
 
@@ -20,45 +23,52 @@ Json input_layer(const Graph::Input &input) {
 
 }  // namespace
 
+// In the order in which they are in the file that was read, so that what is written is read as the
+// same again: the order of calls follows from it.
 Json Graph::described_layers() const {
   Json layers = Json::array();
   const bool is_sequential = class_name() == "Sequential";
-  std::map<const Layer *, size_t> places;  // in `layers`
-  std::vector<std::pair<std::string, size_t>>
-      calls;  // of each node: its layer, and which call it is
-  std::map<std::string, size_t> counts;
-  const auto written = [&](const Reference &reference, Json arguments) {
-    const auto &[layer, number] = calls.at(reference.node);
-    Json entry = {layer, number, reference.output};
-    if (!arguments.is_null()) entry.push_back(std::move(arguments));
-    return entry;
-  };
-  for (const Node &node : nodes_) {
-    const std::string name = node.layer ? node.layer->name() : inputs_.at(calls.size()).name;
-    if (!node.layer) {
-      const Input &input = inputs_[calls.size()];
-      if (input.is_known) layers.push_back(input_layer(input));
-      if (!is_sequential) layers.back().update({{"name", name}, {"inbound_nodes", Json::array()}});
-    } else if (is_sequential) {
-      layers.push_back(
-          {{"class_name", node.layer->class_name()}, {"config", node.layer->config()}});
-    } else {
-      if (places.emplace(node.layer.get(), layers.size()).second)
-        layers.push_back({{"class_name", node.layer->class_name()},
-                          {"config", node.layer->config()},
-                          {"name", name},
-                          {"inbound_nodes", Json::array()}});
-      Json arguments = node.options;
-      for (const auto &[key, value] : node.named) arguments[key] = written(value, Json());
-      Json inbound = Json::array();
-      for (const Reference &input : node.inputs)
-        inbound.push_back(written(input, inbound.empty() ? arguments : Json::object()));
-      layers[places[node.layer.get()]]["inbound_nodes"].push_back(inbound);
-    }
-    const size_t first = node.layer ? first_call_of(*node.layer) : 0;
-    calls.emplace_back(name, first + counts[name]++);
+  for (const Input &input : inputs_) {
+    if (input.is_known) layers.push_back(input_layer(input));
+    if (!is_sequential)
+      layers.back().update({{"name", input.name}, {"inbound_nodes", Json::array()}});
   }
+  std::map<const Layer *, size_t> places;  // in `layers`
+  std::set<const Layer *> called;
+  for (const Node &node : nodes_) called.insert(node.layer.get());
+  for (const auto &layer : layers_) {
+    if (called.count(layer.get()) == 0) continue;
+    places.emplace(layer.get(), layers.size());
+    layers.push_back({{"class_name", layer->class_name()}, {"config", layer->config()}});
+    if (!is_sequential)
+      layers.back().update({{"name", layer->name()}, {"inbound_nodes", Json::array()}});
+  }
+  if (!is_sequential)
+    for (const Node &node : nodes_)
+      if (node.layer)
+        layers[places.at(node.layer.get())]["inbound_nodes"]
+              [node.number - first_call_of(*node.layer)] = described_call(node);
   return layers;
+}
+
+Json Graph::described_call(const Node &node) const {
+  const auto written = [&](const Reference &reference) {
+    return Json{name_of(reference.node), nodes_[reference.node].number, reference.output};
+  };
+  Json arguments = node.options;
+  for (const auto &[key, value] : node.named) arguments[key] = written(value);
+  Json inbound = Json::array();
+  if (const auto constant = arguments.find(FunctionLayer::constant_argument);
+      constant != arguments.end()) {
+    inbound = {FunctionLayer::constant_argument, -1, *constant};
+    arguments.erase(FunctionLayer::constant_argument);
+    inbound.push_back(arguments);
+  }
+  for (const Reference &input : node.inputs) {
+    inbound.push_back(written(input));
+    inbound.back().push_back(inbound.size() == 1 ? arguments : Json::object());
+  }
+  return inbound;
 }
 
 Json write_model(const Graph &graph) {

@@ -41,16 +41,28 @@ CountedRows counted_rows(ProgramBuilder &builder, Value mask, Value prediction,
   return {mask, builder.add(ArithmeticOp{Arithmetic::multiply}, {mask, weight})};
 }
 
-// As much more for each as rows that do not count leave.
-Value shared_out(ProgramBuilder &builder, const CountedRows &counted) {
-  const Shape rows = builder.shape(counted.mask);
-  const int64_t all = elements_of(rows);
+// A single number: the part of rows that count.
+Value part_that_counts(ProgramBuilder &builder, Value mask) {
+  const int64_t all = elements_of(builder.shape(mask));
   const Array ones({{all, 1}, Dtype::f32});
   std::fill_n(ones.data(), ones.size(), 1 / static_cast<float>(all));
-  const Value one_row = builder.add(ReshapeOp{{1, all}}, {counted.mask});
-  const Value part = builder.add(DenseOp{}, {one_row, builder.constant(ones)});
-  const Value inverse = builder.add(FunctionOp{Function::power, -1}, {part});
-  const Value single = builder.add(ReshapeOp{Shape(rows.size(), 1)}, {inverse});
+  const Value one_row = builder.add(ReshapeOp{{1, all}}, {mask});
+  return builder.add(DenseOp{}, {one_row, builder.constant(ones)});
+}
+
+// As much more for each as rows that do not count leave. `counted_by_loss`: those without which the
+// loss takes its mean anyway.
+Value shared_out(ProgramBuilder &builder, const CountedRows &counted,
+                 std::optional<Value> counted_by_loss) {
+  const Shape rows = builder.shape(counted.mask);
+  Value mask = counted.mask;
+  if (counted_by_loss)
+    mask = builder.add(ArithmeticOp{Arithmetic::multiply}, {mask, *counted_by_loss});
+  Value by = builder.add(FunctionOp{Function::power, -1}, {part_that_counts(builder, mask)});
+  if (counted_by_loss)
+    by = builder.add(ArithmeticOp{Arithmetic::multiply},
+                     {by, part_that_counts(builder, *counted_by_loss)});
+  const Value single = builder.add(ReshapeOp{Shape(rows.size(), 1)}, {by});
   return builder.add(ArithmeticOp{Arithmetic::multiply},
                      {counted.weighed, builder.add(BroadcastOp{rows}, {single})});
 }
@@ -88,7 +100,9 @@ Plan::Plan(const PlanKey &key, const Graph &graph, const Objective *objective, W
       if (const auto mask = builder.mask(prediction)) {
         counted[i] = counted_rows(builder, *mask, prediction, row_weights);
         row_weights =
-            loss_function.is_mean() ? shared_out(builder, *counted[i]) : counted[i]->weighed;
+            loss_function.is_mean()
+                ? shared_out(builder, *counted[i], loss_function.counted(builder, truths[i]))
+                : counted[i]->weighed;
       }
       const Value one = loss_function.add(builder, truths[i], prediction, row_weights);
       results.push_back(loss_function.told(builder, one, prediction));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "wrappers/nn/array.h"
+#include "wrappers/nn/constraints/constraint.h"
 #include "wrappers/nn/initializers/initializer.h"
 #include "wrappers/nn/regularizers/regularizer.h"
 
@@ -20,6 +21,7 @@ struct WeightOptions {
   std::shared_ptr<const Initializer> initializer;
   bool is_trained = true;
   Regularizer regularizer = {};
+  std::shared_ptr<const Constraint> constraint = {};
 };
 
 struct Weight {

@@ -4,7 +4,7 @@
 namespace det::nn {
 
 std::string OnnxStep::of_images(const char *operation, Names inputs, const Window &window,
-                                const Window &other, std::vector<OnnxAttribute> attributes) {
+                                bool pads_by_size, std::vector<OnnxAttribute> attributes) {
   const auto both = [](const Window::Sizes &sizes) {
     return std::vector<int64_t>(sizes.begin(), sizes.end());
   };
@@ -12,8 +12,7 @@ std::string OnnxStep::of_images(const char *operation, Names inputs, const Windo
   attributes.push_back({"kernel_shape", both(window.size)});
   attributes.push_back({"strides", both(window.strides)});
   // What is padded such that each stride has a window depends on the size.
-  if (window.before != other.before || window.after != other.after)
-    attributes.push_back({"auto_pad", std::string("SAME_UPPER")});
+  if (pads_by_size) attributes.push_back({"auto_pad", std::string("SAME_UPPER")});
   else
     attributes.push_back({"pads", std::vector<int64_t>{window.before[0], window.before[1],
                                                        window.after[0], window.after[1]}});
@@ -24,19 +23,19 @@ OnnxStep::Names OnnxStep::operator()(const ConvolutionOp &op) {
   Names inputs = inputs_;
   inputs[1] = transposed(inputs[1], {3, 2, 0, 1});
   const std::string y =
-      of_images("Conv", inputs, op.window, with_other_sizes(op).window,
+      of_images("Conv", inputs, op.window, pads_by_size(op),
                 {{"dilations", std::vector<int64_t>{op.window.dilation[0], op.window.dilation[1]}},
                  {"group", op.groups}});
   return {activated(op.activation, 1, y)};
 }
 
 OnnxStep::Names OnnxStep::operator()(const PoolingOp &op) {
-  const Window &other = with_other_sizes(op).window;
   const bool is_max = op.pooling == Pooling::max;
-  if (op.window.size != other.size)  // that of the whole image
+  if (op.window.size != with_other_sizes(op).window.size)  // that of the whole image
     return {graph_.add(is_max ? "ReduceMax" : "ReduceMean", {inputs_[0]},
                        {{"axes", std::vector<int64_t>{1, 2}}, {"keepdims", int64_t{1}}})};
-  return {of_images(is_max ? "MaxPool" : "AveragePool", {inputs_[0]}, op.window, other, {})};
+  return {
+      of_images(is_max ? "MaxPool" : "AveragePool", {inputs_[0]}, op.window, pads_by_size(op), {})};
 }
 
 std::string OnnxStep::normalized(const std::string &x, const std::string &mean,

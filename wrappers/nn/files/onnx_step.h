@@ -58,6 +58,14 @@ class OnnxStep {
   const Op &with_other_sizes(const Op &) const {
     return std::get<Op>(*operands_.variants.at(2).operation);
   }
+  template <class Op>
+  bool pads_by_size(const Op &op) const {
+    for (const OnnxVariant &one : operands_.variants) {
+      const Window &other = std::get<Op>(*one.operation).window;
+      if (op.window.before != other.before || op.window.after != other.after) return true;
+    }
+    return false;
+  }
   // Whether an axis of the output is always as long as that of the input.
   bool stays(size_t axis) const;
 
@@ -71,10 +79,10 @@ class OnnxStep {
   // (x - mean) / sqrt(variance + epsilon)
   std::string normalized(const std::string &x, const std::string &mean, const std::string &variance,
                          float epsilon);
-  // `operation` of images with their channels first. `other` is the window where images have other
-  // sizes.
+  // `operation` of images with their channels first. `pads_by_size`: what is padded depends
+  // on how large they are.
   std::string of_images(const char *operation, Names inputs, const Window &window,
-                        const Window &other, std::vector<OnnxAttribute> attributes);
+                        bool pads_by_size, std::vector<OnnxAttribute> attributes);
 
   struct Recurrence;
   Names recurrent(const Recurrence &recurrence, bool goes_backwards);

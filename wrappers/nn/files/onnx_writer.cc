@@ -11,7 +11,9 @@ namespace det::nn {
 namespace {
 
 // Sizes that inputs may leave open: such that what depends on them differs.
-constexpr int64_t one_size = 64, another_size = 131;
+constexpr int64_t one_size = 64;
+// Even and odd ones, also when they are halved again and again.
+constexpr int64_t other_sizes[] = {131, 97, 77};
 
 std::vector<Shape> input_shapes(const Graph &graph, int64_t records, int64_t open = one_size) {
   if (auto shapes = graph.input_shapes(records, open)) return *shapes;
@@ -28,13 +30,14 @@ class Variants {
     const Graph &graph = model.graph();
     programs_.push_back(model.prediction_program(input_shapes(graph, 2)));
     programs_.push_back(model.prediction_program(input_shapes(graph, 3)));
-    programs_.push_back(model.prediction_program(input_shapes(graph, 2, another_size)));
+    for (const int64_t size : other_sizes)
+      programs_.push_back(model.prediction_program(input_shapes(graph, 2, size)));
     for (const Program &one : programs_)
       if (one.steps.size() != program().steps.size() ||
           one.constants.size() != program().constants.size())
         refuse(model);
     for (size_t i = 0; i < program().constants.size(); ++i)
-      if (const Array &one = program().constants[i], &other = programs_[2].constants[i];
+      if (const Array &one = program().constants[i], &other = programs_.back().constants[i];
           one.shape() != other.shape() || std::memcmp(one.raw(), other.raw(), one.bytes()) != 0)
         refuse(model);
   }

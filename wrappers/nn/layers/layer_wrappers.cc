@@ -63,8 +63,10 @@ std::vector<Value> TimeDistributed::compute(ProgramBuilder &builder, const Layer
                                    "' (TimeDistributed) with an input of " + text_of(shape) +
                                    ": it needs an axis of steps and one of features beside that "
                                    "of the batch");
-  // It looks along the last axis alone, however many there are.
-  if (dynamic_cast<const Dense *>(layer_.get()) != nullptr)
+  // It looks along the last axis alone, however many there are; only what it adds to the loss is
+  // divided by the steps as well.
+  const bool is_dense = dynamic_cast<const Dense *>(layer_.get()) != nullptr;
+  if (is_dense && layer_->config().value("activity_regularizer", Json()).is_null())
     return layer_->call_within(builder, call);
   Shape steps(shape.begin() + 1, shape.end());
   steps[0] = elements_of({shape[0], shape[1]});

@@ -10,6 +10,7 @@
 #include "wrappers/nn/layers/dense.h"
 #include "wrappers/nn/layers/dropout.h"
 #include "wrappers/nn/layers/embedding.h"
+#include "wrappers/nn/layers/function_layer.h"
 #include "wrappers/nn/layers/layer_wrappers.h"
 #include "wrappers/nn/layers/merging.h"
 #include "wrappers/nn/layers/multi_head_attention.h"
@@ -68,6 +69,7 @@ const std::map<std::string, Make> &classes() {
       {"LSTM", making<Lstm>()},
       {"LayerNormalization", making<LayerNormalization>()},
       {"LeakyReLU", making<LeakyReluLayer>()},
+      {"Masking", making<MaskingLayer>()},
       {"MaxPooling1D", making<PoolingLayer>(Pooling::max, size_t{1})},
       {"MaxPooling2D", making<PoolingLayer>(Pooling::max, size_t{2})},
       {"Maximum", making<Merging>(Arithmetic::maximum)},
@@ -89,10 +91,12 @@ const std::map<std::string, Make> &classes() {
       {"SeparableConv2D", making<SeparableConvolution>(size_t{2})},
       {"Sequential", making<Graph>(Graph::Kind::sequential)},
       {"SimpleRNN", making<SimpleRnn>()},
+      {"SlicingOpLambda", making<FunctionLayer>()},
       {"Softmax", making<SoftmaxLayer>()},
       {"SpatialDropout1D", making<Dropout>(Dropout::Kind::channels, size_t{3})},
       {"SpatialDropout2D", making<Dropout>(Dropout::Kind::channels, size_t{4})},
       {"Subtract", making<Merging>(Arithmetic::subtract)},
+      {"TFOpLambda", making<FunctionLayer>()},
       {"TimeDistributed", making<TimeDistributed>()},
       {"UpSampling1D", making<UpSampling>(size_t{1})},
       {"UpSampling2D", making<UpSampling>(size_t{2})},
@@ -105,11 +109,22 @@ const std::map<std::string, Make> &classes() {
 // What Keras has and we cannot have, and what helps.
 const std::map<std::string, std::string> &refused_classes() {
   static const std::map<std::string, std::string> all{
+      {"AddLoss", "it adds to the loss by a function; use 'activity_regularizer' of a layer"},
+      {"AddMetric", "it adds a metric by a function; name the metrics when you compile the model"},
+      {"CategoryEncoding", "encode the categories before, such as by an indicator_column()"},
+      {"Conv3D", "convolutions have one or two dimensions; use Conv2D"},
+      {"ConvLSTM2D",
+       "recurrent layers take sequences of vectors; use TimeDistributed with Conv2D, and then "
+       "LSTM"},
+      {"Hashing",
+       "hash before the model, such as by a categorical_column_with_hash_bucket() of "
+       "det/estimator.hpp"},
+      {"IntegerLookup", "give the model the places of the numbers in the vocabulary"},
       {"Lambda", "it is Python code; say what it computes by other layers"},
-      {"Masking",
-       "no masks go from layer to layer; give sequences of one length, or an "
-       "attention_mask"},
-      {"TFOpLambda", "it calls a function of TensorFlow; say what it computes by layers"},
+      {"StringLookup",
+       "models take numbers; look texts up before, such as by a "
+       "categorical_column_with_vocabulary_list() of det/estimator.hpp"},
+      {"TextVectorization", "models take numbers; give the model the places of the words"},
   };
   return all;
 }

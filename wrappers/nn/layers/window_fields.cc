@@ -64,13 +64,12 @@ WindowFields::WindowFields(Fields &fields, size_t dimensions, const char *size_k
     : dimensions_(dimensions),
       size_(is_pool ? positive_sizes(fields, size_key, dimensions, Shape(dimensions, 2))
                     : positive_sizes(fields, size_key, dimensions)),
+      // Pools whose strides are null have those of their size.
       strides_(is_pool && !fields.has("strides")
-                   ? size_
+                   ? (fields.any("strides", size_), size_)
                    : positive_sizes(fields, "strides", dimensions, Shape(dimensions, 1))),
       dilation_(dimensions, 1),
       padding_(padding_named(fields, takes_causal)) {
-  // Pools whose strides are null have those of their size, and are written so.
-  if (is_pool && !fields.has("strides")) fields.any("strides", size_);
   if (!is_pool)
     dilation_ = positive_sizes(fields, "dilation_rate", dimensions, Shape(dimensions, 1));
   if (*std::max_element(dilation_.begin(), dilation_.end()) > 1 &&

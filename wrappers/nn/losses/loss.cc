@@ -69,6 +69,12 @@ class SparseCategoricalCrossentropy : public Loss {
 
   bool counts(int32_t label) const override { return label != ignored_label_; }
 
+  std::optional<Value> counted(ProgramBuilder &builder, Value truth) const override {
+    if (!ignored_label_) return {};
+    const FunctionOp differs{Function::differs, static_cast<float>(*ignored_label_)};
+    return builder.add(differs, {truth});
+  }
+
   Value add(ProgramBuilder &builder, Value truth, Value prediction,
             std::optional<Value> weights) const override {
     const auto logits = builder.before_softmax(prediction);

@@ -29,6 +29,10 @@ class Loss {
                      const ArrayType & /*prediction*/) const {}
   // Whether a label, or what stands in the place of one, counts at all.
   virtual bool counts(int32_t /*label*/) const { return true; }
+  // Of which rows the mean is: 1 or 0 for each; none: of all.
+  virtual std::optional<Value> counted(ProgramBuilder & /*builder*/, Value /*truth*/) const {
+    return {};
+  }
   // The array of weights that is to be given for a prediction of this shape: one for each record,
   // or for each of as many of the axes of its rows as there are.
   ArrayType weights_for(const Shape &prediction, size_t axes) const;

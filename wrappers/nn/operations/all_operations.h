@@ -25,11 +25,11 @@ namespace det::nn {
 // better.
 using Operation =
     std::variant<ActivationOp, ArithmeticOp, AttentionMaskOp, BatchNormalizationOp, BatchedMatMulOp,
-                 BroadcastOp, ConcatenateOp, ConvolutionOp, DenseOp, DropoutOp, EmbeddingOp, GruOp,
-                 InterpolatingOp, LayerNormalizationOp, LossOp, LstmOp, PaddingOp, PoolingOp,
-                 RandomImageOp, RegularizationOp, ReluOp, RepeatingOp, ReshapeOp, ReverseOp,
-                 RoundingOp, ScaleOp, SimpleRnnOp, SliceOp, SoftmaxOp, SparseCrossEntropyOp,
-                 SparseLossOp, TransposeOp>;
+                 BroadcastOp, ConcatenateOp, ConvolutionOp, DenseOp, DropoutOp, EmbeddingOp,
+                 FunctionOp, GruOp, InterpolatingOp, LayerNormalizationOp, LossOp, LstmOp,
+                 PaddingOp, PoolingOp, RandomImageOp, RegularizationOp, ReluOp, RepeatingOp,
+                 ReshapeOp, ReverseOp, RoundingOp, ScaleOp, SimpleRnnOp, SliceOp, SoftmaxOp,
+                 SparseCrossEntropyOp, SparseLossOp, TransposeOp>;
 
 inline ArrayTypes infer(const Operation &operation, const ArrayTypes &inputs) {
   return std::visit([&](const auto &one) { return one.infer(inputs); }, operation);

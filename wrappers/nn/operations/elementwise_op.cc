@@ -41,6 +41,12 @@ ArrayTypes ReshapeOp::infer(const ArrayTypes &inputs) const {
   return {{shape, inputs[0].dtype}};
 }
 
+ArrayTypes FunctionOp::infer(const ArrayTypes &inputs) const {
+  expect_inputs(inputs, 1, 1, "function");
+  if (inputs[0].dtype != Dtype::i32) expect_float(inputs[0], "the input");
+  return {{inputs[0].shape, function == Function::whole ? Dtype::i32 : Dtype::f32}};
+}
+
 ArrayTypes ArithmeticOp::infer(const ArrayTypes &inputs) const {
   expect_inputs(inputs, 2, 2, "arithmetic");
   for (const ArrayType &input : inputs) expect_float(input, "an input");

@@ -57,6 +57,25 @@ struct ReshapeOp {
   ArrayTypes infer(const ArrayTypes &inputs) const;
 };
 
+enum class Function {
+  absolute,
+  clip,       // to a, and then to b
+  differs,    // 1 where x is another number than a, else 0
+  logarithm,  // the natural one
+  power,      // x to the power of a
+  real,       // a whole number as a real one
+  whole,      // the whole part of a real number, as I32
+};
+
+// y = f(x), of any shape; x may be of whole numbers.
+struct FunctionOp {
+  Function function = Function::real;
+  float a = 0;
+  float b = 0;
+
+  ArrayTypes infer(const ArrayTypes &inputs) const;
+};
+
 enum class Arithmetic { add, subtract, multiply, maximum, minimum };
 
 // z = x op y, of one shape, or y is a suffix of x's and repeated over the rest.

@@ -83,7 +83,8 @@ void Optimizer::for_each_state(
       if (weight.gradient) give(weight.name + "/" + slot.name, weights.beside(weight, slot.values));
 }
 
-void Optimizer::apply(const Weights &weights, WeightArithmetic &arithmetic) {
+void Optimizer::apply(const Weights &weights, Backend &backend) {
+  WeightArithmetic &arithmetic = backend.arithmetic();
   const Array &values = weights.trained();
   const Array &gradients = weights.gradients();
   if (loss_scale_ && !loss_scale_->unscale(gradients, arithmetic)) return count_step();
@@ -93,6 +94,17 @@ void Optimizer::apply(const Weights &weights, WeightArithmetic &arithmetic) {
   arithmetic.update(rule(), values, gradients, rule_slots_);
   ++iterations_;
   if (average_) follow(values, arithmetic);
+  constrain(weights, backend);
+}
+
+void Optimizer::constrain(const Weights &weights, Backend &backend) {
+  bool is_at_rest = false;
+  for (const Weight &weight : weights.all()) {
+    if (!weight.options.constraint || !weight.options.is_trained) continue;
+    if (!is_at_rest) backend.synchronize();
+    is_at_rest = true;
+    weight.options.constraint->apply(weight.value);
+  }
 }
 
 void Optimizer::follow(const Array &weights, WeightArithmetic &arithmetic) {

@@ -39,8 +39,9 @@ class Optimizer {
   // One step: the gradients of `weights` are clipped and applied to their values. Those of a scaled
   // loss are divided by the scale before; where they are then not finite and the scale is not fixed
   // the step counts, and nothing else changes.
-  // Everything is done by the arithmetic, which may have more to do afterwards.
-  void apply(const Weights &weights, WeightArithmetic &arithmetic);
+  // Everything is done by the arithmetic of the back end, which may have more to do afterwards;
+  // only where weights have constraints, which are applied last, it is waited for.
+  void apply(const Weights &weights, Backend &backend);
 
   // A step whose gradients are kept for a later one: it counts, and nothing changes.
   void count_step() { ++iterations_; }
@@ -85,6 +86,7 @@ class Optimizer {
   };
   void read_moving_average(Fields &fields);
   void follow(const Array &weights, WeightArithmetic &arithmetic);
+  static void constrain(const Weights &weights, Backend &backend);
 
   double learning_rate_ = 0;
   double decay_ = 0;
