@@ -67,7 +67,9 @@ std::vector<Value> LeakyReluLayer::compute(ProgramBuilder &builder, const LayerC
 PReluLayer::PReluLayer(Fields &fields)
     : Layer(fields),
       alpha_(fields, "alpha", "zeros"),
-      shared_axes_(axes_field(fields, nullptr, "shared_axes")) {}
+      shared_axes_(axes_field(fields, nullptr, "shared_axes")) {
+  set_masking(Masking::passes);
+}
 
 std::vector<Value> PReluLayer::compute(ProgramBuilder &builder, const LayerCall &call) const {
   const Value x = only_input(call, name());

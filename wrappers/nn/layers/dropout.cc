@@ -81,7 +81,9 @@ std::vector<Value> Dropout::compute(ProgramBuilder &builder, const LayerCall &ca
 }
 
 AlphaDropout::AlphaDropout(Fields &fields)
-    : Layer(fields), rate_(rate_of(fields)), noise_shape_(fields), seed_(seed_of(fields)) {}
+    : Layer(fields), rate_(rate_of(fields)), noise_shape_(fields), seed_(seed_of(fields)) {
+  set_masking(Masking::passes);
+}
 
 // a * (kept ? x : least) + b = a * (kept * (x - least)) + a * least + b
 std::vector<Value> AlphaDropout::compute(ProgramBuilder &builder, const LayerCall &call) const {
