@@ -233,6 +233,44 @@ std::string dump_text(const Json &value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+[[noreturn]] void throw_not_packed(const std::string &what, const std::string &problem) {
+  throw Error(Code::corrupt, "reading " + what + ": " + problem);
+}
+
+// The library reads nested CBOR on the stack, and texts in pieces within each other without asking
+// the builder. What pack() writes has no such texts: each length is known. A message that ends too
+// early is left to the library: it reads no further than this has.
+void check_nesting(std::string_view bytes, const std::string &what) {
+  constexpr unsigned text = 3, array = 4, object = 5, tag = 6;
+  std::vector<uint64_t> to_come{1};  // values, in each container that is open
+  while (!to_come.empty()) {
+    if (to_come.back() == 0) {
+      to_come.pop_back();
+      continue;
+    }
+    --to_come.back();
+    if (bytes.empty()) return;
+    const auto head = static_cast<unsigned char>(bytes[0]);
+    const unsigned kind = head >> 5U, info = head & 31U;
+    if (info > 27 || kind == tag) throw_not_packed(what, "no message of ours has such a length");
+    bytes.remove_prefix(1);
+    const size_t digits = info < 24 ? 0 : size_t{1} << (info - 24U);
+    if (bytes.size() < digits) return;
+    uint64_t length = digits == 0 ? info : 0;
+    for (size_t i = 0; i < digits; ++i)
+      length = length << 8U | static_cast<unsigned char>(bytes[i]);
+    bytes.remove_prefix(digits);
+    if (kind == text || kind == text - 1) {
+      if (bytes.size() < length) return;
+      bytes.remove_prefix(length);
+    } else if (kind == array || kind == object) {
+      if (to_come.size() > max_depth)
+        throw_not_packed(what, "nested deeper than " + std::to_string(max_depth) + " levels");
+      to_come.push_back(std::min<uint64_t>(length, bytes.size()) * (kind == object ? 2 : 1));
+    }
+  }
+}
+
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string &what) {
@@ -275,6 +313,7 @@ std::string pack(const Json &value) {
 }
 
 Json unpack(std::string_view bytes, const std::string &what) {
+  check_nesting(bytes, what);
   JsonBuilder builder(what);
   try {
     Json::sax_parse(bytes.begin(), bytes.end(), &builder, Json::input_format_t::cbor);

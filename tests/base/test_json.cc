@@ -156,6 +156,15 @@ void packed_values_are_as_shallow_as_texts(void **) {
     return expect_error(Code::corrupt, [&] { unpack(bytes, "a message"); });
   };
   assert_true(contains(refused(std::string(100'000, '\x81') + '\0'), "128"));
+  // Texts and bytes in pieces, which the library reads within each other without a limit.
+  refused(std::string(3'000'000, '\x7f'));
+  refused(std::string(3'000'000, '\x5f'));
+  refused("\x81" + std::string(3'000'000, '\x7f'));
+  refused("\xa1" + std::string(3'000'000, '\x7f'));
+  refused(std::string(3'000'000, '\xc1'));
+  refused(std::string(3'000'000, '\x9f'));
+  // A length that no message has, before what is deep.
+  refused("\x9b" + std::string(8, '\xff') + std::string(100'000, '\x81'));
   assert_true(contains(refused("\x81"), "a message"));
   assert_true(contains(refused(""), "a message"));
 }
