@@ -100,10 +100,8 @@ det_status det_checkpoint_ticket_poll(const det_checkpoint_ticket *ticket,
     if (out_state != nullptr) *out_state = static_cast<det_ticket_state>(ticket->impl->state());
     if (out_progress == nullptr) return;
     const det_progress now = to_c(ticket->impl->progress());
+    check_struct_size<det_progress>(out_progress->struct_size, "out_progress");
     const size_t size = std::min(out_progress->struct_size, sizeof now);
-    if (size < sizeof(size_t))
-      throw det::Error(det::Code::invalid,
-                       "out_progress.struct_size is not set; give it sizeof(det_progress)");
     std::memcpy(reinterpret_cast<char *>(out_progress) + sizeof(size_t),
                 reinterpret_cast<const char *>(&now) + sizeof(size_t), size - sizeof(size_t));
   });

@@ -70,6 +70,15 @@ T *&cleared(T **out, const char *name) {
   return deref(out, name) = nullptr;
 }
 
+// For several out parameters: all of them are cleared, also where one is NULL.
+template <class... Outs>
+void clear(Outs *...outs) {
+  const auto clear_one = [](auto *out) {
+    if (out != nullptr) *out = {};
+  };
+  (clear_one(outs), ...);
+}
+
 // Clears the out parameter, then fills it with what `make` gives.
 template <class T, class Make>
 void give(T **out, const char *name, Make &&make) {
@@ -121,6 +130,20 @@ class RoomForId {
   char *text_;
 };
 
+// Refuses what cannot be the size of such a struct, of any release: unset, larger than any, or one
+// that ends inside a member.
+template <class Struct>
+void check_struct_size(size_t size, const char *name) {
+  constexpr size_t most = 65536;  // no release has that many fields
+  const std::string set_by = "; start from the _INIT macro or the _init function";
+  if (size < sizeof(size_t))
+    throw det::Error(det::Code::invalid, std::string(name) + ".struct_size is not set" + set_by);
+  if (size > most || size % alignof(Struct) != 0)
+    throw det::Error(det::Code::invalid, std::string(name) + ".struct_size is " +
+                                             std::to_string(size) + ", which no release has" +
+                                             set_by);
+}
+
 // The defaults, overlaid with what the caller's struct has: a caller compiled against an older
 // release has a shorter one, and a newer one may have a longer one as long as its tail is zero.
 template <class Options>
@@ -128,15 +151,7 @@ Options read_options(const Options *given, const Options &defaults, const char *
   Options options = defaults;
   if (given == nullptr) return options;
   const size_t size = given->struct_size;
-  if (size < sizeof(size_t))
-    throw det::Error(det::Code::invalid,
-                     std::string(name) + ".struct_size is not set; start from the _INIT macro or " +
-                         "the _init function");
-  constexpr size_t most = 65536;  // no release has that many fields
-  if (size > most)
-    throw det::Error(det::Code::invalid, std::string(name) + ".struct_size is " +
-                                             std::to_string(size) +
-                                             "; start from the _INIT macro or the _init function");
+  check_struct_size<Options>(size, name);
   const auto *bytes = reinterpret_cast<const unsigned char *>(given);
   if (size > sizeof options &&
       std::any_of(bytes + sizeof options, bytes + size, [](unsigned char b) { return b != 0; }))

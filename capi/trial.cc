@@ -157,9 +157,9 @@ det_status det_trial_batch_sizes(const char *hparams_json, int64_t slots, const 
                                  int64_t *out_per_slot, int64_t *out_global, char **out_warning,
                                  det_error *err) noexcept {
   return guarded(err, [&] {
+    clear(out_per_slot, out_global, out_warning);
     int64_t &per_slot = deref(out_per_slot, "out_per_slot");
     int64_t &global = deref(out_global, "out_global");
-    if (out_warning != nullptr) *out_warning = nullptr;
     const det::trial::BatchSizes sizes = det::trial::divide_batch(
         det::parse_json_object(text(hparams_json, "hparams_json"), "hparams_json"), slots,
         trial_kind != nullptr ? trial_kind : "a trial");
@@ -249,6 +249,7 @@ det_status det_trial_early_stopping_update(det_trial_early_stopping *rule, const
                                            int32_t *out_stop, int32_t *out_improved,
                                            det_error *err) noexcept {
   return guarded(err, [&] {
+    clear(out_stop, out_improved);
     int32_t &stop = deref(out_stop, "out_stop");
     const auto verdict = deref(rule, "rule").impl.update(value_or_none(value));
     stop = verdict.stop ? 1 : 0;

@@ -41,8 +41,9 @@ det::trial::CacheReaderOptions cache_reader_options_from(
 template <class Open>
 void give_opened(det_timeout timeout, det_trial_cache **out_cache,
                  det_trial_cache_writer **out_writer, const Open &open) {
-  det_trial_cache *&cache = cleared(out_cache, "out_cache");
-  det_trial_cache_writer *&writer = cleared(out_writer, "out_writer");
+  clear(out_cache, out_writer);
+  det_trial_cache *&cache = deref(out_cache, "out_cache");
+  det_trial_cache_writer *&writer = deref(out_writer, "out_writer");
   auto made_cache = std::make_unique<det_trial_cache>();
   auto made_writer = std::make_unique<det_trial_cache_writer>();
   const det_timeout wait = timeout == DET_TIMEOUT_DEFAULT ? DET_TIMEOUT_INFINITE : timeout;

@@ -98,8 +98,9 @@ det_status det_trial_gradients_create(det_distributed_context *distributed,
 det_status det_trial_gradients_memory(det_trial_gradients *gradients, void **out, size_t *out_bytes,
                                       det_error *err) noexcept {
   return guarded(err, [&] {
-    void *&memory = deref(out, "out") = nullptr;
-    size_t &bytes = deref(out_bytes, "out_bytes") = 0;
+    clear(out, out_bytes);
+    void *&memory = deref(out, "out");
+    size_t &bytes = deref(out_bytes, "out_bytes");
     const std::span<char> found = deref(gradients, "gradients").impl.memory();
     memory = found.data();
     bytes = found.size();
