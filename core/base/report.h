@@ -64,7 +64,11 @@ struct JournalKey {
 // value: the first value is kept; everything else of the report is stored. And one for each report
 // that cannot be stored at all.
 struct Delivery {
-  std::vector<std::string> conflicts;
+  std::vector<std::string> conflicts = {};
+  // Reports that the master will never take, each of them; `conflicts` names the first of a kind.
+  uint64_t set_aside = 0;
+  uint64_t lost = 0;              // of them, with no room left where they are kept
+  std::string set_aside_in = {};  // that file
 };
 
 // Takes reports in order, durably, each once: those at or below the highest sequence delivered
@@ -75,6 +79,9 @@ class ReportSink {
   virtual Delivery deliver(const JournalKey &journal, std::span<const Report> reports) = 0;
 
   // For sinks whose deliveries take long, since each report is a request of its own.
+
+  // What a delivery that threw has to tell of the reports before, once.
+  virtual Delivery take_told() { return {}; }
 
   // Who is told, on the thread that delivers, as deliveries proceed: all reports below this
   // sequence are there. Set while none is under way; empty: nobody.

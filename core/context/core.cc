@@ -226,8 +226,8 @@ void Core::close(master::RunEnd how, std::chrono::milliseconds limit, Limit save
   });
   steps.run([&] {
     if (!shipper_) return;
-    if (const std::optional<std::string> conflict = shipper_->take_conflict())
-      throw Error(Code::conflict, *conflict);
+    if (const std::optional<std::string> told = shipper_->take_told())
+      throw Error(Code::conflict, *told);
   });
   constexpr std::chrono::milliseconds patience_with_host{1000};
   if (logger_->outlet() != nullptr) logger_->outlet()->flush(patience_with_host);

@@ -127,8 +127,8 @@ void TrainContext::flush(std::optional<std::chrono::milliseconds> timeout) {
   const profiler::LibraryCall timed(regions_);
   if (shipper_ == nullptr) return;  // there are no reports
   shipper_->flush(spool_->last_sequence(), timeout);
-  if (const std::optional<std::string> conflict = shipper_->take_conflict())
-    throw Error(Code::conflict, *conflict);
+  if (const std::optional<std::string> told = shipper_->take_told())
+    throw Error(Code::conflict, *told);
 }
 
 void TrainContext::deliver_all() {

@@ -96,10 +96,8 @@ RecoveredSpool recover_spool(const fs::path &run_directory, ReportSink &sink) {
     if (header) {
       if (result.key.journal_id.empty()) result.key = header->key;
       walk(bytes, *header, result, [&](std::span<const Report> reports) {
-        Delivery delivery = sink.deliver(header->key, reports);
+        result.told.add(sink.deliver(header->key, reports));
         result.reports += reports.size();
-        std::move(delivery.conflicts.begin(), delivery.conflicts.end(),
-                  std::back_inserter(result.conflicts));
       });
     }
     remove_file(file.path);
@@ -107,10 +105,9 @@ RecoveredSpool recover_spool(const fs::path &run_directory, ReportSink &sink) {
   return result;
 }
 
-void warn_of(const RecoveredSpool &recovered, Logger &logger) {
-  if (const size_t conflicts = recovered.conflicts.size(); conflicts > 0)
-    logger.warning("recovering reports: " + recovered.conflicts.front() +
-                   (conflicts == 1 ? "" : " (and " + std::to_string(conflicts - 1) + " more)"));
+void warn_of(RecoveredSpool recovered, Logger &logger) {
+  if (const std::optional<std::string> told = recovered.told.take())
+    logger.warning("recovering reports: " + *told);
   for (const fs::path &file : recovered.damaged)
     logger.warning("recovering reports: '" + file.string() +
                    "' is damaged and cannot be read; it is kept under that name");

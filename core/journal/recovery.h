@@ -8,6 +8,7 @@
 
 #include "core/base/log.h"
 #include "core/base/report.h"
+#include "core/journal/told.h"
 
 namespace det::journal {
 
@@ -17,7 +18,7 @@ struct RecoveredSpool {
   uint64_t lost_bytes = 0;                     // torn or damaged, skipped
   uint64_t unfinished_bytes = 0;               // of these, appends that had not returned
   std::vector<std::filesystem::path> damaged;  // files whose header cannot be read
-  std::vector<std::string> conflicts;          // as Delivery has them
+  Told told;                                   // by the deliveries
 };
 
 // Delivers what waits in the journal of a dead process (the caller has taken over its directory)
@@ -29,7 +30,7 @@ struct RecoveredSpool {
 RecoveredSpool recover_spool(const std::filesystem::path &run_directory, ReportSink &sink);
 
 // Warns of what was lost and of what is in conflict.
-void warn_of(const RecoveredSpool &recovered, Logger &logger);
+void warn_of(RecoveredSpool recovered, Logger &logger);
 
 // Counts the reports that wait, without touching anything; also while their owner lives. Those with
 // a sequence up to `delivered` are left out.

@@ -13,6 +13,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/thread.h"
+#include "core/journal/told.h"
 
 namespace det::journal {
 
@@ -65,8 +66,7 @@ struct Shipper::State {
   std::optional<steady_clock::time_point> stop_at;
   Failure failure;
   uint64_t attempts_in_vain = 0;
-  std::optional<std::string> conflict;
-  uint64_t more_conflicts = 0;
+  Told told;
 
   std::function<void()> periodic;
   milliseconds period{0};
@@ -79,6 +79,7 @@ struct Shipper::State {
   std::vector<Report> batch;
   size_t undelivered = 0;  // of them
   bool observed = false;
+  uint64_t delivered_before = 0;
   std::minstd_rand random{static_cast<std::minstd_rand::result_type>(now_us())};
   uint64_t known_damage = 0;
   std::optional<steady_clock::time_point> last_report;
@@ -93,6 +94,7 @@ struct Shipper::State {
         going = !late();
       }
     }
+    if (const std::string refused = refused_in_all(); !refused.empty()) logger->warning(refused);
     const std::lock_guard lock(mutex);
     complete = spool.drained();
     finished = true;
@@ -156,6 +158,7 @@ struct Shipper::State {
       if (!std::exchange(observed, true)) observe(reports);
       if (!failed) return true;
       if (is_last && failed->is_final()) return false;
+      if (has_progressed()) pause = options.retry_first;
       rest(pause);
       pause = std::min(pause * 2, options.retry_limit);
     }
@@ -164,10 +167,10 @@ struct Shipper::State {
 
   std::optional<Failure> attempt(std::span<const Report> reports) {
     try {
-      const Delivery delivery = sink.deliver(spool.key(), reports);
-      for (const std::string &message : delivery.conflicts) note_conflict(message);
+      note_told(sink.deliver(spool.key(), reports));
       return std::nullopt;
     } catch (const Error &error) {
+      note_told(sink.take_told());
       return Failure{error.code, error.os_errno, error.what()};
     } catch (const std::bad_alloc &error) {
       return Failure{Code::no_memory, 0, error.what()};
@@ -206,11 +209,15 @@ struct Shipper::State {
                       "sent again until the master takes them");
   }
 
-  void note_conflict(const std::string &message) {
-    logger->warning(message);
+  std::string refused_in_all() {
     const std::lock_guard lock(mutex);
-    if (conflict) ++more_conflicts;
-    else conflict = message;
+    return told.in_all();
+  }
+
+  void note_told(const Delivery &delivery) {
+    for (const std::string &message : delivery.conflicts) logger->warning(message);
+    const std::lock_guard lock(mutex);
+    told.add(delivery);
   }
 
   // Waits a jittered while between attempts, but not when somebody waits for the delivery.
@@ -226,6 +233,12 @@ struct Shipper::State {
       spool.wait(std::chrono::ceil<milliseconds>(until - steady_clock::now()));
       spool.prepare();
     }
+  }
+
+  // Since the last call.
+  bool has_progressed() {
+    const std::lock_guard lock(mutex);
+    return std::exchange(delivered_before, delivered) < delivered;
   }
 
   void tell_delivered(uint64_t below) {
@@ -345,13 +358,10 @@ std::string Shipper::last_failure() const {
   return state_->failure.message;
 }
 
-std::optional<std::string> Shipper::take_conflict() {
+std::optional<std::string> Shipper::take_told() {
   if (state_->spool.in_child()) return std::nullopt;
   const std::lock_guard lock(state_->mutex);
-  std::optional<std::string> first = std::exchange(state_->conflict, std::nullopt);
-  const uint64_t more = std::exchange(state_->more_conflicts, 0);
-  if (first && more > 0) *first += " (and " + std::to_string(more) + " more)";
-  return first;
+  return state_->told.take();
 }
 
 }  // namespace det::journal

@@ -56,8 +56,9 @@ class Shipper {
   // What the sink said when it failed last; empty when the last delivery succeeded.
   std::string last_failure() const;
 
-  // The first conflict since the last call and how many followed. Each is a warning in the log too.
-  std::optional<std::string> take_conflict();
+  // What was told since the last call (Told::take()). Each conflict is a warning in the log too,
+  // and how many reports were set aside is one in the end.
+  std::optional<std::string> take_told();
 
  private:
   struct State;

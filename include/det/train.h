@@ -148,7 +148,9 @@ DET_API det_status det_train_end_region(det_train_context *train, det_region reg
  * DET_E_TIMEOUT (they stay in the journal); DET_E_FULL, DET_E_CORRUPT, DET_E_IO
  * (the master's disk is full, or its store damaged or gone, which no waiting mends; they stay in
  * the journal); DET_E_CONFLICT (a report repeated a metric of the same group and step with another
- * value: the first value was kept; told once); DET_E_STATE (closed).   @since 0.1 */
+ * value: the first value was kept; or a master over HTTP refused reports for good: the message has
+ * the first refusal, how many there are of this run and the file that keeps them; each is told by
+ * one flush, or by det_core_close()); DET_E_STATE (closed).   @since 0.1 */
 DET_API det_status det_train_flush(det_train_context *train, det_timeout timeout,
                                    det_error *err) DET_NOEXCEPT;
 

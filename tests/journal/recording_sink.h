@@ -48,9 +48,14 @@ class RecordingSink : public ReportSink {
       if (report.sequence <= last) continue;
       last = report.sequence;
       keep(report);
+      if (is_slow_going && tell_ && report.sequence != reports.back().sequence) {
+        tell_(report.sequence + 1);
+        throw Error(Code::unavailable, "only one of them");
+      }
     }
-    Delivery delivery;
-    delivery.conflicts.swap(conflicts);
+    Delivery delivery = std::exchange(told_, {});
+    delivery.conflicts.insert(delivery.conflicts.end(), conflicts.begin(), conflicts.end());
+    conflicts.clear();
     // Stored, but the answer is lost: the reports come again.
     if (answers_to_lose > 0) {
       --answers_to_lose;
@@ -59,6 +64,16 @@ class RecordingSink : public ReportSink {
     return delivery;
   }
 
+  Delivery take_told() override {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(told_, {});
+  }
+  void on_progress(std::function<void(uint64_t)> tell) override { tell_ = std::move(tell); }
+
+  void tell(Delivery delivery) {
+    const std::lock_guard lock(mutex_);
+    told_ = std::move(delivery);
+  }
   void fail_with(Code code, const std::string &message) {
     const std::lock_guard lock(mutex_);
     failure_ = {code, message};
@@ -76,6 +91,7 @@ class RecordingSink : public ReportSink {
   std::atomic<int> attempts{0};
   int failures_left = 0;  // this and those below: to be set before the shipper starts
   int answers_to_lose = 0;
+  bool is_slow_going = false;  // one report at an attempt
   std::vector<std::string> conflicts;
   JournalKey key;
 
@@ -98,6 +114,8 @@ class RecordingSink : public ReportSink {
 
   mutable std::mutex mutex_;
   std::optional<std::pair<Code, std::string>> failure_;
+  Delivery told_;
+  std::function<void(uint64_t)> tell_;
   std::map<std::string, uint64_t> last_;
   std::vector<KeptReport> kept_;
 };

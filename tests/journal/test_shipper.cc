@@ -289,11 +289,62 @@ void conflicts_are_warnings_and_told_once(void **) {
   Shipper shipper(*spool, sink, log.logger, nullptr, quick());
   report_step(*spool, 0);
   shipper.flush(spool->last_sequence(), std::nullopt);
-  const std::optional<std::string> conflict = shipper.take_conflict();
+  const std::optional<std::string> conflict = shipper.take_told();
   assert_true(conflict.has_value());
   assert_string_equal(conflict->c_str(), "first (and 2 more)");
-  assert_false(shipper.take_conflict().has_value());
+  assert_false(shipper.take_told().has_value());
   assert_int_equal(log.count("WARNING second"), 1);
+}
+
+void reports_that_are_set_aside_are_counted_at_each_flush_and_in_the_end(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  Log log;
+  Shipper shipper(*spool, sink, log.logger, nullptr, quick());
+  const auto told_of = [&](Delivery delivery) {
+    sink.tell(std::move(delivery));
+    report_step(*spool, 0);
+    shipper.flush(spool->last_sequence(), std::nullopt);
+    return shipper.take_told().value_or("");
+  };
+  assert_string_equal(told_of({.conflicts = {"no"}, .set_aside = 3, .set_aside_in = "F"}).c_str(),
+                      "no; reports of this run that the master has refused: 3, kept in 'F'; "
+                      "`det sync` offers them to it again");
+  // Without another word of why.
+  assert_true(contains(told_of({.set_aside = 2, .lost = 1, .set_aside_in = "F"}),
+                       "refused: 5, of which 1 are lost, kept in 'F'"));
+  assert_string_equal(told_of({}).c_str(), "");
+  assert_true(shipper.stop(long_enough));
+  assert_int_equal(log.count("WARNING reports of this run that the master has refused: 5"), 1);
+}
+
+void what_a_failing_delivery_tells_is_not_lost(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  sink.failures_left = 1;
+  sink.tell({.conflicts = {"no"}, .set_aside = 1, .set_aside_in = "F"});
+  Log log;
+  Shipper shipper(*spool, sink, log.logger, nullptr, quick());
+  report_step(*spool, 0);
+  shipper.flush(spool->last_sequence(), std::nullopt);
+  assert_true(contains(shipper.take_told().value_or(""), "refused: 1"));
+  assert_int_equal(log.count("WARNING no"), 1);
+}
+
+// Each attempt gets one report through, so the next one does not wait longer than the first.
+void attempts_that_get_on_keep_their_pace(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  sink.is_slow_going = true;
+  Log log;
+  ShipperOptions options = quick();
+  options.retry_limit = milliseconds(60'000);
+  Shipper shipper(*spool, sink, log.logger, nullptr, options);
+  for (int64_t i = 0; i < 16; ++i) report_step(*spool, i);
+  assert_true(shipper.stop(milliseconds(20'000)));
 }
 
 void observer_sees_each_report_once_also_in_an_outage(void **) {
@@ -449,6 +500,9 @@ int test_shipper() {
       cmocka_unit_test(stop_in_vain_keeps_everything_for_recovery),
       cmocka_unit_test(destruction_does_not_wait_for_a_master_that_is_away),
       cmocka_unit_test(conflicts_are_warnings_and_told_once),
+      cmocka_unit_test(reports_that_are_set_aside_are_counted_at_each_flush_and_in_the_end),
+      cmocka_unit_test(what_a_failing_delivery_tells_is_not_lost),
+      cmocka_unit_test(attempts_that_get_on_keep_their_pace),
       cmocka_unit_test(observer_sees_each_report_once_also_in_an_outage),
       cmocka_unit_test(full_journal_refuses_while_the_master_is_away_and_works_again),
       cmocka_unit_test(full_journal_waits_for_a_master_that_keeps_up),

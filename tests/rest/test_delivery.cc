@@ -127,23 +127,122 @@ void late_reports_say_when_they_were_made(void **) {
   }
 }
 
+Json body_of(int grpc, const std::string &text) {
+  return {{"error", {{"code", grpc}, {"reason", "Some"}, {"error", text}}}};
+}
+
+// As one of PostgreSQL; the text may repeat what was reported.
+const Json wrong_value = body_of(13, "updating: wrong \"SQLSTATE 57P01\" (SQLSTATE 22P02)");
+
+// What find_final() needs to find this entry.
+Json fault_of(const FinalAnswer &entry) {
+  const std::string text = "some " + std::string(entry.text) + "502, more";
+  const Json plain{{"message", text}};
+  const Json body = entry.writer == Writer::plain ? plain
+                    : entry.writer == Writer::api ? body_of(entry.grpc == 0 ? 2 : entry.grpc, text)
+                                                  : Json("<html>of a proxy");
+  return {{"path", entry.writer == Writer::plain ? "/task-logs$" : "metrics$"},
+          {"status", entry.status},
+          {"body", body}};
+}
+
+void each_final_answer_sets_one_report_aside(void **) {
+  for (const FinalAnswer &entry : final_answers()) {
+    assert_false(entry.reason.empty());
+    const bool of_logs = entry.writer == Writer::plain;
+    Delivering run("0.38.1", {{"is_managed", !of_logs}});
+    run.begin({!of_logs, 7, 1, 3, "1.aaaa", "1.aaaa"});
+    run.master.add_fault(fault_of(entry));
+    std::vector<Report> reports = training_reports(5);
+    if (of_logs) reports[0] = text_report(8, ReportKind::log, "hello");
+    const Delivery delivery = run.deliver(reports);
+    assert_int_equal(delivery.conflicts.size(), 1);
+    assert_int_equal(delivery.set_aside, 1);
+    assert_int_equal(run.stored().size(), 4);
+    assert_int_equal(run.delivery->refused().count(), 1);
+    assert_int_equal(run.asked(of_logs ? "/task-logs" : "metrics").size(), of_logs ? 1 : 5);
+  }
+}
+
+// The database goes away and comes again, and says so each time in the same words.
+void no_report_is_set_aside_while_the_database_comes_and_goes(void **) {
+  for (const std::string version : versions)
+    for (const char *text :
+         {"conn closed", "shutting down (SQLSTATE 57P01)", "the disk is full (SQLSTATE 53100)",
+          "invalid run id (SQLSTATE 08006)", "runtime error: invalid memory address"}) {
+      Delivering run(version);
+      for (int i = 0; i < 60; ++i)
+        run.master.add_fault({{"path", "metrics$"},
+                              {"skip", i % 3},
+                              {"count", 1 + i % 4},
+                              {"after", i % 2 == 0 ? "before" : "store"},
+                              {"body", body_of(13, text)}});
+      const std::vector<Report> reports = training_reports(200);
+      for (int attempts = 0; run.stored().size() < 200; ++attempts) {
+        assert_true(attempts < 200);
+        try {
+          assert_true(run.deliver(reports).conflicts.empty());
+        } catch (const Error &error) {
+          assert_int_equal(error.code, Code::unavailable);
+          assert_true(may_work_later(error));
+        }
+      }
+      assert_equal(run.stored(), all_of(200));
+      assert_string_equal(run.refused().c_str(), "");
+    }
+}
+
+void report_that_is_refused_for_long_without_a_reason_stops_no_others(void **) {
+  Delivering run("0.38.1");
+  run.patience = std::chrono::milliseconds(100);
+  run.begin();
+  run.master.add_fault({{"path", "metrics$"}, {"count", 100'000}});
+  const std::vector<Report> reports = training_reports(10);
+  const auto begin = std::chrono::steady_clock::now();
+  Delivery told;
+  while (told.set_aside == 0) {
+    expect_error(Code::unavailable, [&] { run.deliver(reports); });
+    told = run.delivery->take_told();
+    usleep(10'000);
+  }
+  assert_true(std::chrono::steady_clock::now() - begin >= 10 * run.patience);
+  assert_int_equal(told.conflicts.size(), 1);
+  run.master.heal();
+  run.deliver(reports);
+  assert_int_equal(run.stored().size(), 9);
+  assert_int_equal(run.delivery->refused().count(), 1);
+}
+
+void what_was_set_aside_is_told_by_a_delivery_that_fails(void **) {
+  Delivering run("0.38.1");
+  run.master.add_fault({{"path", "metrics$"}, {"body", wrong_value}});
+  run.master.add_fault({{"path", "metrics$"}, {"skip", 1}, {"status", 503}, {"body", ""}});
+  expect_error(Code::unavailable, [&] { run.deliver(training_reports(4)); });
+  const Delivery told = run.delivery->take_told();
+  assert_int_equal(told.set_aside, 1);
+  assert_int_equal(told.conflicts.size(), 1);
+  assert_int_equal(run.deliver(training_reports(4)).set_aside, 0);
+}
+
 void refused_report_is_kept_and_told_once(void **) {
   for (const std::string version : versions) {
     Delivering run(version);
-    // The second, and after a look at the trial again; then the third.
-    run.master.add_fault({{"path", "metrics$"}, {"skip", 1}, {"count", 3}});
+    // The second and the third.
+    run.master.add_fault({{"path", "metrics$"}, {"skip", 1}, {"count", 2}, {"body", wrong_value}});
     const Delivery delivery = run.deliver(training_reports(10, "validation"));
     assert_int_equal(delivery.conflicts.size(), 1);
     assert_true(contains(delivery.conflicts[0], "group 'validation' at step 2"));
-    assert_true(contains(delivery.conflicts[0], "a fault of the test"));
+    assert_true(contains(delivery.conflicts[0], "SQLSTATE 22P02"));
     assert_true(contains(delivery.conflicts[0], run.delivery->refused().path().string()));
     assert_int_equal(run.stored("validation").size(), 8);  // those behind it too
     const std::string kept = run.refused();
     assert_int_equal(run.delivery->refused().count(), 2);
+    assert_int_equal(delivery.set_aside, 2);
+    assert_string_equal(delivery.set_aside_in.c_str(), run.delivery->refused().path().c_str());
 
     // Neither is sent again.
     assert_true(run.deliver(training_reports(10, "validation")).conflicts.empty());
-    assert_int_equal(run.asked("metrics").size(), 11);
+    assert_int_equal(run.asked("metrics").size(), 10);
 
     uint64_t offered = 0;
     run.delivery->refused().offer([&](const Json &report) {
@@ -171,7 +270,8 @@ void report_that_the_master_has_no_place_for_is_kept(void **) {
 void report_too_large_for_a_proxy_stops_no_others(void **) {
   Delivering run("0.38.1");
   run.master.add_fault({{"path", "metrics$"}, {"status", 413}, {"body", "<html>too large"}});
-  assert_int_equal(run.deliver(training_reports(3)).conflicts.size(), 1);
+  const Delivery delivery = run.deliver(training_reports(3));
+  assert_int_equal(delivery.conflicts.size(), 1);
   assert_int_equal(run.stored().size(), 2);
   assert_true(contains(run.refused(), "413"));
 }
@@ -192,17 +292,20 @@ std::vector<Failure> passing_failures() {
     return Json{{"how", "status"}, {"status", number}, {"body", body}};
   };
   return {
-      {status(500, "<html>no master wrote this"), Code::state},
-      {status(404, "<html>nor this"), Code::not_found},
+      {status(500, "<html>no master wrote this"), Code::unavailable},
+      {status(404, "<html>nor this"), Code::unavailable},
+      {status(404, R"({"message": "no route of a proxy"})"), Code::unavailable},
+      {status(409, R"({"error": {"code": 10, "error": "a race"}})"), Code::unavailable},
+      {status(403, R"({"error": {"code": 7, "error": "not yours"}})"), Code::unavailable},
       {status(502, "bad gateway"), Code::unavailable},
       {status(503, R"({"error": {"code": 14, "error": "starting"}})"), Code::unavailable},
       {status(429, ""), Code::busy},
       {status(401, R"({"error": {"code": 16, "error": "invalid credentials"}})"), Code::access},
-      {status(200, "[1, 2"), Code::corrupt},
+      {status(200, "[1, 2"), Code::unavailable},
       {fault_of("drop"), Code::unavailable},
       {fault_of("cut"), Code::unavailable},
       {fault_of("garbage"), Code::unavailable},
-      {fault_of("truncated-gzip"), Code::corrupt},
+      {fault_of("truncated-gzip"), Code::unavailable},
       {fault_of("hang"), Code::timeout},
   };
 }
@@ -453,6 +556,10 @@ int test_delivery() {
       cmocka_unit_test(what_the_profiler_says_goes_to_groups_that_there_are),
       cmocka_unit_test(unmanaged_trials_have_a_way_of_their_own_for_logs_and_progress),
       cmocka_unit_test(late_reports_say_when_they_were_made),
+      cmocka_unit_test(each_final_answer_sets_one_report_aside),
+      cmocka_unit_test(no_report_is_set_aside_while_the_database_comes_and_goes),
+      cmocka_unit_test(report_that_is_refused_for_long_without_a_reason_stops_no_others),
+      cmocka_unit_test(what_was_set_aside_is_told_by_a_delivery_that_fails),
       cmocka_unit_test(refused_report_is_kept_and_told_once),
       cmocka_unit_test(report_that_the_master_has_no_place_for_is_kept),
       cmocka_unit_test(report_too_large_for_a_proxy_stops_no_others),

@@ -241,7 +241,8 @@ void checkpoint_that_the_master_refuses_is_an_error(void **) {
   Surroundings place;
   place.in_task(master.url());
   const auto core = context::Core::start(place.options());
-  master.add_fault({{"path", "POST /api/v1/checkpoints$"}, {"count", 2}});
+  const Json error{{"code", 13}, {"error", "a fault of the test (SQLSTATE 23503)"}};
+  master.add_fault({{"path", "POST /api/v1/checkpoints$"}, {"body", {{"error", error}}}});
   const std::string message = expect_error(Code::state, [&] { upload(*core, place); });
   assert_true(contains(message, "a fault of the test"));
   core->close(RunEnd::ok);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/master/rest/final_answers.h"
 
 namespace det::master {
 
@@ -20,12 +21,6 @@ codec::ReportCheckpoint checkpoint_call_for(const ReportOrigin &origin,
                                .metadata = report.metadata};
   if (origin.managed) checkpoint.allocation_id = origin.allocation_id;
   return {std::move(checkpoint)};
-}
-
-// Of an answer that is no refusal, whatever its status stands for otherwise.
-Error as_passing(const Error &error) {
-  return {may_work_later(error) ? error.code : Code::unavailable, error.what(), error.os_errno,
-          error.http_status};
 }
 
 CallOptions in_time_until(std::chrono::steady_clock::time_point end) {
@@ -68,11 +63,11 @@ void tell_checkpoint(MasterSession &session, const ReportOrigin &origin,
       session.read<codec::ReportCheckpoint>(answer);
       return;
     } catch (const Error &error) {
-      if (!is_final_refusal(answer)) throw as_passing(error);
-      if (answer.status != 500) throw;
-      // To a repeat, to what is wrong in itself, and while the master's database is away.
-      if (is_known_checkpoint(session, report.id, in_time_until(end))) return;
-      if (!first) throw;
+      // Masters answer 500 to a repeat, to a wrong report, and while their database is away.
+      if (answer.status == 500 && is_known_checkpoint(session, report.id, in_time_until(end)))
+        return;
+      if (find_final(answer) != nullptr) throw;
+      if (!is_inner_failure(answer) || !first) throw as_passing(error);
     }
   }
 }

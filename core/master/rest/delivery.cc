@@ -40,7 +40,7 @@ RestDelivery::RestDelivery(std::shared_ptr<MasterSession> session, ReportOrigin 
       sent_before_(watermark_.attempted()) {}
 
 Delivery RestDelivery::deliver(const JournalKey &, std::span<const Report> reports) try {
-  Delivery delivery;
+  Delivery &delivery = told_so_far_;
   failure_.reset();
   static_cast<void>(session_->version());  // its failure is not that of a report
   undelivered_ = reports;
@@ -57,7 +57,7 @@ Delivery RestDelivery::deliver(const JournalKey &, std::span<const Report> repor
   while (!under_way_.empty()) settle_oldest(delivery);
   undelivered_ = {};
   if (failure_) throw *failure_;
-  return delivery;
+  return take_told();
 } catch (const std::bad_alloc &) {
   sent_before_ = watermark_.attempted();
   throw;
@@ -85,7 +85,7 @@ void RestDelivery::begin(const Parcel &parcel, Delivery &delivery) {
                           std::chrono::steady_clock::now()});
   } catch (const Error &error) {
     const bool is_impossible = error.code == Code::unsupported || error.code == Code::invalid;
-    if (is_impossible) refuse(parcel, error, delivery);
+    if (is_impossible) refuse(parcel, error, "this version has no place for it", delivery);
     else fail(parcel, error, false);
   }
 }
@@ -98,9 +98,11 @@ void RestDelivery::tell(const Parcel &checkpoint, Delivery &delivery) {
                     time_left(attempt_.timeout));
     done(checkpoint);
   } catch (const Error &error) {
-    const bool is_passing = may_work_later(error);
-    if (is_passing) fail(checkpoint, error, false);
-    else refuse(checkpoint, error, delivery);
+    // A permission may be given.
+    const bool is_passing = may_work_later(error) || error.http_status == 403;
+    if (!is_passing) refuse(checkpoint, error, "a final answer", delivery);
+    else if (error.http_status == 500) settle_unexplained(checkpoint, error, delivery);
+    else fail(checkpoint, error, false);
   }
 }
 

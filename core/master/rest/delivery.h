@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/log.h"
@@ -25,13 +26,14 @@
 
 namespace det::master {
 
-// A report counts as delivered when the master confirmed it, or refused it for good: then it is
-// kept aside and told as a conflict. Anything else (no answer, an answer that is not the master's,
-// 401, 429, 502, 503, ...) leaves it where it is, for the next attempt. So a report whose answer
-// was lost is sent again; masters that refuse a repeat of what they have are taken by their word.
+// A report counts as delivered when the master confirmed it, or gave a final answer
+// (final_answers.h): then it is set aside and counted. Anything else leaves it where it is, for the
+// next attempt. So a report whose answer was lost is sent again; masters that refuse a repeat of
+// what they have are taken by their word.
 class RestDelivery : public ReportSink {
  public:
-  // `patience`: how long the answer to a request may take.
+  // `patience`: how long the answer to a request may take. A report that a master refuses ten times
+  // as long, without a reason but each time showing the trial, is set aside for those behind it.
   RestDelivery(std::shared_ptr<MasterSession> session, ReportOrigin origin,
                const std::filesystem::path &run_directory, std::shared_ptr<Logger> logger,
                std::chrono::milliseconds patience = std::chrono::seconds(30));
@@ -39,6 +41,7 @@ class RestDelivery : public ReportSink {
   // One thread at a time. Throws Code::unavailable and the like when it did not come to the end;
   // what got through is remembered.
   Delivery deliver(const JournalKey &journal, std::span<const Report> reports) override;
+  Delivery take_told() override { return std::exchange(told_so_far_, {}); }
   void on_progress(std::function<void(uint64_t)> tell) override { tell_ = std::move(tell); }
   void end_by(std::chrono::steady_clock::time_point time) override { end_ = time; }
 
@@ -75,11 +78,14 @@ class RestDelivery : public ReportSink {
 
   http::HttpAnswer wait(http::HttpCall &call, Delivery &delivery);
   void settle_oldest(Delivery &delivery);
-  void settle(const Parcel &parcel, const http::HttpAnswer &answer, Delivery &delivery);
+  void settle(const Parcel &parcel, const http::HttpAnswer &answer, Delivery &delivery,
+              bool may_ask_again = true);
   void settle_again(const Parcel &parcel, Delivery &delivery);
+  void settle_unexplained(const Parcel &parcel, const Error &error, Delivery &delivery);
   bool is_stored_already(const Parcel &parcel, const Error &error);
   void fail(const Parcel &parcel, const Error &error, bool may_be_stored);
-  void refuse(const Parcel &parcel, const Error &error, Delivery &delivery);
+  void refuse(const Parcel &parcel, const Error &error, std::string_view reason,
+              Delivery &delivery);
   bool is_done(uint64_t sequence) const;
   void done(const Parcel &parcel);
 
@@ -109,8 +115,10 @@ class RestDelivery : public ReportSink {
   Window window_;
   std::optional<Error> failure_;
   uint64_t taken_ = 0;
-  std::set<std::string> told_groups_;    // of which a first refusal was told
-  std::set<std::string> sure_refusals_;  // answers of 500 that were given twice
+  // The report that is refused without a reason, and since when.
+  std::optional<std::pair<uint64_t, std::chrono::steady_clock::time_point>> unexplained_;
+  Delivery told_so_far_;
+  std::set<std::string> told_;  // groups and reasons of which a first refusal was told
 };
 
 }  // namespace det::master

@@ -9,6 +9,7 @@
 #include "core/codec/unmanaged.h"
 #include "core/master/rest/checkpoint_call.h"
 #include "core/master/rest/delivery.h"
+#include "core/master/rest/final_answers.h"
 
 namespace det::master {
 
@@ -60,23 +61,25 @@ void RestDelivery::settle_oldest(Delivery &delivery) {
   settle(*sent.parcel, answer, delivery);
 }
 
-void RestDelivery::settle(const Parcel &parcel, const http::HttpAnswer &answer,
-                          Delivery &delivery) {
+void RestDelivery::settle(const Parcel &parcel, const http::HttpAnswer &answer, Delivery &delivery,
+                          bool may_ask_again) {
   try {
     read_parcel_answer(*session_, parcel, origin_, answer);
     done(parcel);
   } catch (const Error &error) {
-    if (!is_final_refusal(answer)) fail(parcel, error, true);
-    else if (is_stored_already(parcel, error)) done(parcel);
-    else if (answer.status == 500 && !sure_refusals_.contains(answer.body))
-      settle_again(parcel, delivery);
-    else refuse(parcel, error, delivery);
+    const FinalAnswer *const final = find_final(answer);
+    if (is_stored_already(parcel, error)) done(parcel);
+    else if (final != nullptr) refuse(parcel, error, final->reason, delivery);
+    else if (may_ask_again && is_inner_failure(answer)) settle_again(parcel, delivery);
+    else if (is_unexplained(answer)) settle_unexplained(parcel, as_passing(error), delivery);
+    else fail(parcel, as_passing(error), true);
   }
 }
 
-// Masters answer 500 to what is wrong with a report, and to any while their database is away: one
-// that shows a trial in between has it.
+// A master whose database is away now and then soon has it again, and then shows the trial.
 void RestDelivery::settle_again(const Parcel &parcel, Delivery &delivery) {
+  // It may have been away after it took the report.
+  maybe_stored_.insert(parcel.sequences.begin(), parcel.sequences.end());
   http::HttpAnswer answer;
   try {
     const milliseconds limit = time_left(attempt_.timeout);
@@ -91,19 +94,29 @@ void RestDelivery::settle_again(const Parcel &parcel, Delivery &delivery) {
   } catch (const Error &error) {
     return fail(parcel, error, true);
   }
-  if (answer.status == 500) sure_refusals_.insert(answer.body);
-  settle(parcel, answer, delivery);
+  settle(parcel, answer, delivery, false);
+}
+
+void RestDelivery::settle_unexplained(const Parcel &parcel, const Error &error,
+                                      Delivery &delivery) {
+  const uint64_t sequence = parcel.sequences.back();
+  const auto now = steady_clock::now();
+  const auto since = unexplained_ && unexplained_->first == sequence ? unexplained_->second : now;
+  if (now - since >= 10 * attempt_.timeout)
+    return refuse(parcel, error, "refused all the time by a master that shows the trial", delivery);
+  fail(parcel, error, true);
+  unexplained_ = {sequence, since};
 }
 
 void RestDelivery::fail(const Parcel &parcel, const Error &error, bool may_be_stored) {
   if (may_be_stored) maybe_stored_.insert(parcel.sequences.begin(), parcel.sequences.end());
   if (error.http_status == 401) session_->renew_credential(session_->credential_number());
   if (!failure_) failure_ = error;
+  unexplained_.reset();
   window_.failed();
 }
 
-// Masters answer 500 to a repeat: 0.19 to any, later ones where there are batch metrics. They also
-// answer it to a run that another one has followed, and when their database is away.
+// Masters answer 500 to a repeat: 0.19 to any, later ones where there are batch metrics.
 bool RestDelivery::is_stored_already(const Parcel &parcel, const Error &error) {
   if (!parcel.is_metrics() || error.http_status != 500) return false;
   const uint64_t sequence = parcel.sequences.back();
@@ -113,20 +126,26 @@ bool RestDelivery::is_stored_already(const Parcel &parcel, const Error &error) {
          std::string(error.what()).find(reason) != std::string::npos;
 }
 
-void RestDelivery::refuse(const Parcel &parcel, const Error &error, Delivery &delivery) {
+void RestDelivery::refuse(const Parcel &parcel, const Error &error, std::string_view reason,
+                          Delivery &delivery) {
   std::string message = "the master takes no more of " + name_of(parcel) + ": " + error.what();
+  bool is_kept = false;
   try {
-    message += refused_.keep(to_json(parcel, error.what()))
-                   ? "; it is kept in '" + refused_.path().string() + "'"
-                   : "; it is lost, since too many are kept in '" + refused_.path().string() + "'";
+    is_kept = refused_.keep(to_json(parcel, error.what()));
   } catch (const Error &unwritten) {
     return fail(parcel, unwritten, false);  // a full disk, say: it stays in the journal
   }
-  const std::string group(parcel.is_metrics() ? parcel.report->group : "(no group)");
-  if (told_groups_.insert(group).second) delivery.conflicts.push_back(message);
+  message += is_kept ? "; it is kept in '" : "; it is lost, since too many are kept in '";
+  message += refused_.path().string() + "'";
+  std::string kind(parcel.is_metrics() ? parcel.report->group : "(no group)");
+  if (told_.insert(kind.append(": ").append(reason)).second) delivery.conflicts.push_back(message);
   else logger_->info(message);
+  const uint64_t count = parcel.sequences.size();
+  delivery.set_aside += count;
+  if (!is_kept) delivery.lost += count;
+  delivery.set_aside_in = refused_.path().string();
   done(parcel);
-  taken_ -= parcel.sequences.size();
+  taken_ -= count;
 }
 
 bool RestDelivery::is_done(uint64_t sequence) const {

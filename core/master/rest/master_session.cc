@@ -19,24 +19,6 @@ void try_quietly(const std::function<void()> &step) {
 
 }  // namespace
 
-bool is_final_refusal(const http::HttpAnswer &answer) {
-  if (answer.status == 413) return true;  // of a proxy too: the request stays as large
-  switch (answer.status) {
-    case 400:
-    case 404:
-    case 409:
-    case 500:
-    case 501:
-      break;
-    default:
-      return false;
-  }
-  const codec::Refusal refusal = codec::read_refusal({answer.status, answer.body});
-  // Outside of /api a master says no without a code.
-  const bool is_plain = answer.asked.find("/api/v1/") == answer.asked.npos;
-  return refusal.code != 0 || (is_plain && answer.body.starts_with('{'));
-}
-
 MasterSession::MasterSession(SessionOptions options, std::shared_ptr<Logger> logger)
     : url_(std::move(options.url)),
       limit_(options.limit),
@@ -67,6 +49,11 @@ void MasterSession::use(Credential credential) {
 bool may_work_later(const Error &error) {
   return error.code == Code::unavailable || error.code == Code::timeout ||
          error.code == Code::busy || error.http_status == 401;
+}
+
+Error as_passing(const Error &error) {
+  return {may_work_later(error) ? error.code : Code::unavailable, error.what(), error.os_errno,
+          error.http_status};
 }
 
 bool MasterSession::renew_credential(uint64_t refused) {

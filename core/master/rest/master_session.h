@@ -41,13 +41,12 @@ struct CallOptions {
   std::optional<std::chrono::milliseconds> limit = {};  // of all attempts; for ask(), call()
 };
 
-// Whether the master itself said no, and will say so again. False for an answer that is none of
-// its own (of a proxy before it, unless the request is too large for that), and for those that
-// pass: 401, 429, 502, 503, 504, ...
-bool is_final_refusal(const http::HttpAnswer &answer);
-
 // Whether what failed with it may work later, of itself or after a login.
 bool may_work_later(const Error &error);
+
+// Of an answer that is not final, whatever its status stands for otherwise: one that may work
+// later.
+Error as_passing(const Error &error);
 
 // Any thread.
 class MasterSession {

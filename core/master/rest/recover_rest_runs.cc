@@ -67,12 +67,13 @@ void tell_end(MasterSession &session, const fs::path &home, const fs::path &dire
 
 // A login that ends meanwhile and can be renewed stops nothing.
 journal::RecoveredSpool deliver_all(MasterSession &session, const fs::path &directory,
-                                    RestDelivery &sink) {
+                                    RestDelivery &sink, Logger &logger) {
   for (;;) {
     const uint64_t shown = session.credential_number();
     try {
       return journal::recover_spool(directory, sink);
     } catch (const Error &error) {
+      for (const std::string &told : sink.take_told().conflicts) logger.warning(told);
       if (error.http_status != 401 || session.credential_number() == shown) throw;
     }
   }
@@ -89,7 +90,7 @@ std::optional<journal::RecoveredRank> recover(const std::shared_ptr<MasterSessio
   journal::RecoveredRank rank{.trial_id = origin.trial_id, .run_id = origin.run_id};
   RestDelivery sink(session, origin, directory, logger);
   if (journal::has_undelivered(directory)) {
-    const journal::RecoveredSpool spool = deliver_all(*session, directory, sink);
+    const journal::RecoveredSpool spool = deliver_all(*session, directory, sink, *logger);
     journal::warn_of(spool, *logger);
     rank.lost_bytes = spool.lost_bytes;
   }

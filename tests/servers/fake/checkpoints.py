@@ -47,13 +47,13 @@ def report_checkpoint(world, call):
     world.task_trial(checkpoint["taskId"])
     if name in world.checkpoints:
         world.checkpoints[name]["received"] += 1
-        raise internal(f"there is a checkpoint {name} already")
+        raise internal(f"there is a checkpoint {name} already (SQLSTATE 23505)")
     if checkpoint["allocationId"] not in (None, *world.allocations):
-        raise internal(f"there is no allocation '{checkpoint['allocationId']}'")
+        raise internal(f"there is no allocation '{checkpoint['allocationId']}' (SQLSTATE 23503)")
     if world.version == V19:
         checkpoint["storageId"] = None
     elif checkpoint["storageId"] not in (None, *range(1, len(world.storages) + 1)):
-        raise internal(f"there is no storage {checkpoint['storageId']}")
+        raise internal(f"there is no storage {checkpoint['storageId']} (SQLSTATE 23503)")
     world.checkpoints[name] = checkpoint
     return {}
 

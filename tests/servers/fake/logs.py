@@ -25,7 +25,7 @@ def post_logs(world, call):
 
 
 def _refuse(text):
-    return Refusal(500, f"the logs cannot be read: {text}", plain=True)
+    return Refusal(500, f"decoding task logs: {text}", plain=True)
 
 
 @route("POST", "/task-logs", needs_token=False)

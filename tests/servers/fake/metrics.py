@@ -78,7 +78,7 @@ def store(world, trial, group, message):
         _check_run(trial, run_id)
         if step is None and group not in PROFILER_GROUPS:
             if world.version != V19:
-                raise internal("stepsCompleted is missing")
+                raise internal("stepsCompleted is missing (SQLSTATE 23502)")
             step = 0
         _archive(trial, group, step, run_id)
         row = Row(group, step, run_id, values, batches, report_time or time_text(now()))
@@ -92,16 +92,16 @@ def store(world, trial, group, message):
 
 def _check_run(trial, run_id):
     if run_id != trial.run_id:
-        raise internal(f"the metrics are of run {run_id}, but the trial is in run {trial.run_id}")
+        raise internal(f"invalid run id: of run {run_id}, but the trial is in run {trial.run_id}")
 
 
 def _check_values(world, trial, group, values):
     for name in ["epoch", "epochs"] if world.version >= V38 else ["epoch"]:
         if values.get(name) is not None and not is_number(values[name]):
-            raise internal(f"the metric {name} must be a number")
+            raise internal(f"cannot add metric with non numeric {name}")
     searched = values.get(trial.experiment.searcher.get("metric"))
     if group == "validation" and isinstance(searched, str) and searched not in NUMBER_TEXTS:
-        raise internal("the searcher's metric must be a number")
+        raise internal("the searcher's metric must be a number (SQLSTATE 22P02)")
 
 
 def _partition(group):
@@ -132,12 +132,12 @@ def _add(world, trial, new):
         return
     old.received += 1
     if world.version == V19:
-        raise internal(f"duplicate key: the {new.group} metrics of step {new.step}")
+        raise internal(f"duplicate key: the {new.group} metrics of step {new.step} (SQLSTATE 23505)")
     if new.batches and old.batches:
-        raise internal(f"there are batch metrics at step {new.step} already")
+        raise internal(f"overwriting batch metrics of step {new.step}")
     for name, value in new.values.items():
         if name in old.values and old.values[name] != value:
-            raise internal(f"the metric {name} has another value at step {new.step} already")
+            raise internal(f"overwriting existing metric keys: {name} at step {new.step}")
     old.values = {**old.values, **new.values}
     old.batches = old.batches or new.batches
 

@@ -52,7 +52,7 @@ def report_progress(world, call):
         trial = world.trial(call.path["trial"])
         progress = message.number("progress")
         if not trial.is_managed and not 0 <= progress <= 1:
-            raise internal("the progress must be in 0…1")
+            raise internal("invalid progress value: it must be in 0…1")
     else:
         progress = 0 if call.body is NOTHING or call.body is None else call.body
         if not is_number(progress):
