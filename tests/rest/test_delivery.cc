@@ -62,7 +62,8 @@ void every_kind_of_report_arrives(void **) {
   }
 }
 
-// Masters know five groups of the profiler, and refuse others without steps.
+// Masters know five groups of the profiler, refuse others without steps, and list the series of one
+// row of a group.
 void what_the_profiler_says_goes_to_groups_that_there_are(void **) {
   for (const std::string version : versions) {
     Delivering run(version);
@@ -70,6 +71,7 @@ void what_the_profiler_says_goes_to_groups_that_there_are(void **) {
         json_report(8, "cpu", no_steps, R"({"node": {"cpu_util_simple": 2.5}})"),
         json_report(16, "cpu", no_steps, R"({"node": {"cpu_util_simple": 3.5}})"),
         json_report(24, "process", no_steps, R"({"node": {"threads": 2, "7 sh": {"x": 1}}})"),
+        json_report(32, "pressure", no_steps, R"({"node": {"some": 4}})"),
     };
     assert_true(run.deliver(reports).conflicts.empty());
     const Json rows = run.master.state()["metrics"];
@@ -85,9 +87,10 @@ void what_the_profiler_says_goes_to_groups_that_there_are(void **) {
     }
     std::ranges::sort(texts);
     assert_equal(texts,
-                 std::vector<std::string>{R"({"node":{"cpu_util_simple":2.5}})",
-                                          R"({"node":{"cpu_util_simple":3.5}})",
-                                          R"({"node":{"process":{"threads":2,"7 sh":{"x":1}}}})"});
+                 std::vector<std::string>{
+                     R"({"node":{"cpu_util_simple":2.5}})",
+                     R"({"node":{"cpu_util_simple":3.5,"process":{"threads":2,"7 sh":{"x":1}},)"
+                     R"("pressure":{"some":4}}})"});
     for (const Json &request : run.asked("/metrics"))
       assert_false(request["metrics"]["reportTime"].is_null());
   }

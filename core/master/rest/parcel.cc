@@ -32,22 +32,48 @@ std::vector<Json> batches_of(const Report &report) {
 
 // Masters know fewer groups of the profiler than there are, and refuse others without steps. What
 // they do not know goes to them as a part of one that they do: {agent: {"process": {...}}}.
+constexpr std::string_view carrier = "cpu";
+
 void put_in_known_group(codec::ReportMetrics &call) {
   if (call.steps_completed || codec::is_of_profiler(call.group)) return;
   for (auto &[agent, values] : call.values.items()) {
     Json part = {{call.group, std::move(values)}};
     values = std::move(part);
   }
-  call.group = "cpu";
+  call.group = carrier;
 }
 
-codec::ReportMetrics metrics_of(const Report &report, const ReportOrigin &origin,
+bool needs_carrier(const Report &report) {
+  return report.kind == ReportKind::metrics_json && report.steps == no_steps &&
+         !codec::is_of_profiler(report.group);
+}
+
+// Series that a row of the group lacks, masters leave out of their lists: a sample is one row.
+bool is_of_sample(const Parcel &parcel, const Report &part) {
+  constexpr int64_t together_us = 500'000;
+  const Report &sample = *parcel.report;
+  return sample.rank == part.rank && std::abs(part.time_us - sample.time_us) < together_us &&
+         std::ranges::none_of(parcel.parts,
+                              [&](const Report *other) { return other->group == part.group; });
+}
+
+Json values_of(const Parcel &parcel) {
+  Json values = values_of(*parcel.report);
+  for (const Report *part : parcel.parts) {
+    const Json found = values_of(*part);
+    for (const auto &[agent, its] : found.items()) values[agent][std::string(part->group)] = its;
+  }
+  return values;
+}
+
+codec::ReportMetrics metrics_of(const Parcel &parcel, const ReportOrigin &origin,
                                 codec::WireVersion version) {
+  const Report &report = *parcel.report;
   codec::ReportMetrics call{.trial_id = origin.trial_id,
                             .run_id = origin.run_id,
                             .group = std::string(report.group),
                             .steps_completed = report.steps,
-                            .values = values_of(report),
+                            .values = values_of(parcel),
                             .batches = batches_of(report)};
   const bool of_profiler = report.steps == no_steps || codec::is_of_profiler(report.group);
   if (of_profiler) call.steps_completed.reset();
@@ -87,11 +113,16 @@ std::vector<Parcel> pack_parcels(std::span<const Report> reports, uint64_t deliv
   std::vector<Parcel> parcels;
   parcels.reserve(reports.size());
   constexpr size_t none = SIZE_MAX;
-  size_t log = none;
+  size_t log = none, sample = none;
   // What was said earlier of a status or of progress is overtaken.
   std::array<size_t, 2> latest{none, none};
   for (const Report &report : reports) {
     if (report.sequence <= delivered || done.contains(report.sequence)) continue;
+    if (sample != none && needs_carrier(report) && is_of_sample(parcels[sample], report)) {
+      parcels[sample].sequences.push_back(report.sequence);
+      parcels[sample].parts.push_back(&report);
+      continue;
+    }
     size_t *shared = nullptr;
     if (report.kind == ReportKind::log) shared = &log;
     if (report.kind == ReportKind::status) shared = &latest[0];
@@ -104,6 +135,8 @@ std::vector<Parcel> pack_parcels(std::span<const Report> reports, uint64_t deliv
     parcel.sequences.push_back(report.sequence);
     parcel.report = &report;
     if (report.kind == ReportKind::log) parcel.lines.push_back(&report);
+    if (report.kind == ReportKind::metrics_json && report.group == carrier)
+      sample = parcels.size() - 1;
   }
   return parcels;
 }
@@ -138,7 +171,7 @@ http::HttpCall send_parcel(MasterSession &session, const ReportOrigin &origin, c
         return session.send(codec::ShipTaskLogs{lines_of(parcel, origin)}, attempt);
       return session.send(codec::ShipLogs{lines_of(parcel, origin)}, attempt);
     default:
-      return session.send(metrics_of(report, origin, session.version()), attempt);
+      return session.send(metrics_of(parcel, origin, session.version()), attempt);
   }
 }
 
@@ -199,7 +232,7 @@ Json to_json(const Parcel &parcel, const std::string &reason) {
     default:
       json["group"] = report.group;
       json["steps_completed"] = report.steps;
-      json["metrics"] = values_of(report);
+      json["metrics"] = values_of(parcel);
       json["batch_metrics"] = batches_of(report);
   }
   return json;

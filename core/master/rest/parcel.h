@@ -28,12 +28,14 @@ struct ReportOrigin {
 };
 
 // What goes in one request: a report of metrics, a checkpoint, the last status or progress of a
-// batch, or lines of log together.
+// batch, lines of log together, or what the profiler found in one sample, for groups that masters
+// do not know, with its group "cpu".
 struct Parcel {
   ReportKind kind = ReportKind::metrics;
   std::vector<uint64_t> sequences;
   const Report *report = nullptr;       // the last one
   std::vector<const Report *> lines{};  // of log
+  std::vector<const Report *> parts{};  // of the sample, besides `report`
 
   bool has_batches() const { return !report->batches.empty(); }
   bool is_metrics() const {
