@@ -1,6 +1,7 @@
 // Starts that meet something else than what a master says: each a clear error, after which the next
 // start finds nothing in its way.
 #include "core/base/utf8.h"
+#include "core/master/rest/login.h"
 #include "tests/expect_error.h"
 #include "tests/http/authority.h"
 #include "tests/rest/surroundings.h"
@@ -302,10 +303,20 @@ void info_files_that_say_nothing_are_told(void **) {
   context::Core::start(place.options())->close(RunEnd::ok);
 }
 
+// A master says 401 to every path that it does not know.
+void a_wrong_path_before_the_api_is_no_wrong_password(void **) {
+  const FakeMaster &master = fresh_master("0.38.1");
+  MasterSession session({.url = master.url() + "/elsewhere"}, std::make_shared<Logger>());
+  const std::string message =
+      expect_error(Code::not_found, [&] { log_in(session, "determined", ""); });
+  assert_true(contains(message, "/elsewhere") && contains(message, "prefix"));
+}
+
 }  // namespace
 
 int test_bad_answers() {
   const CMUnitTest tests[] = {
+      cmocka_unit_test(a_wrong_path_before_the_api_is_no_wrong_password),
       cmocka_unit_test(cluster_start_tells_answers_it_does_not_understand),
       cmocka_unit_test(own_start_tells_answers_it_does_not_understand),
       cmocka_unit_test(cluster_start_tells_refusals),

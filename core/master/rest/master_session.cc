@@ -32,8 +32,14 @@ const codec::GetMaster::Answer &MasterSession::master() {
   }
   // The one call whose form is the same everywhere.
   constexpr codec::WireVersion any = codec::WireVersion::v0_38;
-  codec::GetMaster::Answer answer = read_as<codec::GetMaster>(
-      wait(begin(codec::write_request(codec::GetMaster{}, any), {}), {}), any);
+  const http::HttpAnswer said = wait(begin(codec::write_request(codec::GetMaster{}, any), {}), {});
+  if (said.status == 401 || said.status == 404)  // not by a master: that needs no login
+    throw Error(Code::not_found,
+                "asking which master this is (" + said.asked + "): it answered " +
+                    std::to_string(said.status) +
+                    ", so there is none at this address; check host, port and the path before "
+                    "/api/v1, which is the prefix of a proxy or none");
+  codec::GetMaster::Answer answer = read_as<codec::GetMaster>(said, any);
   const std::lock_guard lock(mutex_);
   if (!master_) master_ = std::move(answer);  // never changed again: references stay
   return *master_;
