@@ -16,9 +16,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Json metadata_from(const std::string &text) {
+Json metadata_from(const std::string &text, int64_t most_steps) {
   Json metadata = parse_json_object(text, "metadata_json");
-  check_metadata(metadata);
+  check_metadata(metadata, most_steps);
   return metadata;
 }
 
@@ -39,10 +39,10 @@ struct Upload {
 };
 
 Upload read_upload(const fs::path &directory, const std::string &metadata_json,
-                   const storage::Selector &selector) {
+                   const storage::Selector &selector, int64_t most_steps) {
   if (directory.empty())
     throw Error(Code::state, "uploading a checkpoint: directory must not be NULL without shard");
-  Upload upload{metadata_from(metadata_json)};
+  Upload upload{metadata_from(metadata_json, most_steps)};
   if (!fs::is_directory(directory))
     throw Error(fs::exists(directory) ? Code::invalid : Code::not_found,
                 "uploading a checkpoint: '" + directory.string() + "' is not a directory");
@@ -83,7 +83,7 @@ std::string CheckpointContext::upload(const fs::path &directory, const std::stri
   check_rank("upload");
   settle_earlier_saves();
   saves_.rethrow_failure("uploading a checkpoint");
-  const Upload upload = read_upload(directory, metadata_json, selector);
+  const Upload upload = read_upload(directory, metadata_json, selector, master_.most_steps());
   std::string id = make_uuid();
   const std::unique_ptr<storage::CheckpointWriter> writer = storage_.begin(id);
   writer->add(directory, upload.paths);
@@ -100,7 +100,7 @@ std::shared_ptr<SaveTicket> CheckpointContext::upload_async(const fs::path &dire
   const std::lock_guard guard(asking_);
   if (sharded) return upload_sharded_async(directory, metadata_json, selector);
   check_rank("upload");
-  const Upload upload = read_upload(directory, metadata_json, selector);
+  const Upload upload = read_upload(directory, metadata_json, selector, master_.most_steps());
   const uint64_t bytes = bytes_of(directory, upload.paths);
   make_room(bytes, SaveStage::Bytes::come);
   saves_.rethrow_failure("uploading a checkpoint");
@@ -122,7 +122,7 @@ std::unique_ptr<CheckpointStore> CheckpointContext::begin_store(
   if (sharded) return begin_sharded(metadata_json.value_or("{}"));
   check_rank(".store_path");
   saves_.rethrow_failure("beginning a checkpoint");
-  Json metadata = metadata_json ? metadata_from(*metadata_json) : Json();
+  Json metadata = metadata_json ? metadata_from(*metadata_json, master_.most_steps()) : Json();
   std::shared_ptr<SaveStage> at = stage();
   auto writer = at ? at->begin(make_uuid()) : storage_.begin(make_uuid());
   return std::unique_ptr<CheckpointStore>(

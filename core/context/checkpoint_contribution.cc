@@ -123,11 +123,12 @@ std::vector<Json> unpack_metadata(const std::vector<std::string> &of_ranks) {
   return all;
 }
 
-Json merged_metadata(const comm::Communicator &communicator, const std::vector<Json> &of_ranks) {
+Json merged_metadata(const comm::Communicator &communicator, const std::vector<Json> &of_ranks,
+                     int64_t most_steps) {
   MergedMetadata metadata = merge_metadata(of_ranks);
   if (!metadata.conflicts.empty())
     refuse(communicator, "refusing to save with metadata conflicts:", metadata.conflicts);
-  check_metadata(metadata.merged);
+  check_metadata(metadata.merged, most_steps);
   return std::move(metadata.merged);
 }
 

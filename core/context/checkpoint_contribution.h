@@ -43,7 +43,8 @@ bool stores(const std::vector<Contribution> &all, size_t rank);
 std::vector<Json> unpack_metadata(const std::vector<std::string> &of_ranks);
 
 // The metadata of the whole. Throws, on each rank alike, when it is contradictory or incomplete.
-Json merged_metadata(const comm::Communicator &communicator, const std::vector<Json> &of_ranks);
+Json merged_metadata(const comm::Communicator &communicator, const std::vector<Json> &of_ranks,
+                     int64_t most_steps);
 
 // Collective. What this rank stores of its directory. Throws on all ranks when what they bring
 // cannot lie in one checkpoint.

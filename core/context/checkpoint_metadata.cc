@@ -55,7 +55,7 @@ class Merge {
 }  // namespace
 
 // One checkpoint whose steps are no integer breaks the reading of others on some masters.
-void check_metadata(const Json &metadata) {
+void check_metadata(const Json &metadata, int64_t most_steps) {
   const auto steps = metadata.find("steps_completed");
   if (steps == metadata.end())
     throw Error(Code::invalid,
@@ -65,6 +65,9 @@ void check_metadata(const Json &metadata) {
     throw Error(Code::invalid,
                 "saving a checkpoint: \"steps_completed\" must be an integer, 0 or more, not " +
                     to_wire(*steps));
+  if (steps->get<uint64_t>() > static_cast<uint64_t>(most_steps))
+    throw Error(Code::invalid, "saving a checkpoint: \"steps_completed\" is " + to_wire(*steps) +
+                                   "; this master takes at most " + std::to_string(most_steps));
 }
 
 Json read_metadata(const fs::path &directory) {

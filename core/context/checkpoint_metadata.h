@@ -10,8 +10,8 @@
 
 namespace det::context {
 
-// Throws Code::invalid unless "steps_completed" is an integer, 0 or more.
-void check_metadata(const Json &metadata);
+// Throws Code::invalid unless "steps_completed" is an integer from 0 to Master::most_steps().
+void check_metadata(const Json &metadata, int64_t most_steps);
 
 // What write_metadata() wrote; throws Code::not_found, or Code::invalid for what is no object.
 Json read_metadata(const std::filesystem::path &directory);

@@ -34,7 +34,7 @@ CheckpointContext::Plan CheckpointContext::plan_sharded(const comm::Call &call,
   });
   std::vector<Json> metadata_of_ranks;
   for (const Contribution &each : all) metadata_of_ranks.push_back(each.metadata);
-  Plan plan{merged_metadata(communicator_, metadata_of_ranks)};
+  Plan plan{merged_metadata(communicator_, metadata_of_ranks, master_.most_steps())};
   plan.paths = settle_files(communicator_, call, directory, selector, all);
   const auto rank = static_cast<size_t>(communicator_.ranks().rank);
   plan.stores = stores(all, rank);
@@ -106,7 +106,7 @@ std::unique_ptr<CheckpointStore> CheckpointContext::begin_sharded(
   // What is wrong with it should be told before anything is written, but all of it may come later.
   const bool is_said = std::any_of(of_ranks.begin(), of_ranks.end(),
                                    [](const Json &metadata) { return !metadata.empty(); });
-  if (is_said) merged_metadata(communicator_, of_ranks);
+  if (is_said) merged_metadata(communicator_, of_ranks, master_.most_steps());
   std::unique_ptr<storage::CheckpointWriter> writer;
   const std::string id = begin_writing(call, writer);
   comm::all_agree(communicator_, call, [&] {

@@ -41,7 +41,7 @@ void CheckpointStore::check_open(const char *tried) const {
 void CheckpointStore::set_metadata(const std::string &metadata_json) {
   context_.gate_.check();
   Json metadata = parse_json_object(metadata_json, "metadata_json");
-  if (!sharded_) check_metadata(metadata);
+  if (!sharded_) check_metadata(metadata, context_.master_.most_steps());
   const std::lock_guard guard(mutex_);
   check_open("describing");
   metadata_ = std::move(metadata);
@@ -115,7 +115,8 @@ CheckpointStore::Prepared CheckpointStore::prepare_sharded(const comm::Call &cal
     metadata_of_ranks.push_back(of_rank.at(0));
     known.insert(of_rank.at(1).begin(), of_rank.at(1).end());
   }
-  prepared.metadata = merged_metadata(communicator, unpack_metadata(metadata_of_ranks));
+  prepared.metadata = merged_metadata(communicator, unpack_metadata(metadata_of_ranks),
+                                      context_.master_.most_steps());
   const comm::Ranks &ranks = communicator.ranks();
   const auto share = [&](int among) {
     storage::Resources files = writer_->list();

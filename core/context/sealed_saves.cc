@@ -16,7 +16,7 @@ namespace {
 engine::CheckpointEntry finish(storage::CheckpointWriter &writer, storage::Storage &storage,
                                master::Master &master) {
   engine::CheckpointReport report{writer.id(), read_metadata(writer.path()), {}, storage.config()};
-  check_metadata(report.metadata);
+  check_metadata(report.metadata, master.most_steps());
   report.resources = writer.commit();
   if (!master.knows_checkpoint(report.id)) master.report_checkpoint(report);
   writer.announced();
@@ -35,7 +35,7 @@ std::optional<storage::Resources> resources_in(storage::Storage &storage,
 engine::CheckpointEntry finish_staged(storage::CheckpointWriter &staged, SaveStage &stage,
                                       storage::Storage &storage, master::Master &master) {
   engine::CheckpointReport report{staged.id(), read_metadata(staged.path()), {}, storage.config()};
-  check_metadata(report.metadata);
+  check_metadata(report.metadata, master.most_steps());
   if (!master.knows_checkpoint(report.id)) {
     // Where it is stored already, only the master is to be told, and then the next sweep.
     if (const std::optional<storage::Resources> resources = resources_in(storage, report.id)) {

@@ -13,13 +13,6 @@ constexpr std::chrono::seconds delivery_limit{60};
 // Enough for reports that are on their way anyway.
 constexpr std::chrono::seconds order_limit{2};
 
-void check_steps(std::string_view group, int64_t steps) {
-  if (steps < 0)
-    throw Error(Code::invalid, "reporting metrics of group '" + std::string(group) +
-                                   "': steps_completed is " + std::to_string(steps) +
-                                   "; steps count from 0");
-}
-
 void check_measured(const Measured &measured) {
   constexpr int most = UINT16_MAX;  // what the journal has room for
   if (measured.rank < 0 || measured.rank > most)
@@ -50,8 +43,17 @@ void check_metrics(const std::string &group, const Json &metrics,
 
 void TrainContext::refuse() const { throw Error(Code::unsupported, master_.unreachable()); }
 
-void TrainContext::refuse_step_back(std::string_view group, const std::atomic<int64_t> &last,
-                                    int64_t steps) {
+void TrainContext::check_steps(std::string_view group, int64_t steps) const {
+  if (steps >= 0 && steps <= most_steps_) return;
+  throw Error(Code::invalid,
+              "reporting metrics of group '" + std::string(group) + "': steps_completed is " +
+                  std::to_string(steps) +
+                  (steps < 0 ? "; steps count from 0"
+                             : "; this master takes at most " + std::to_string(most_steps_)));
+}
+
+void TrainContext::refuse_steps(std::string_view group, const std::atomic<int64_t> &last,
+                                int64_t steps) const {
   check_steps(group, steps);
   throw Error(Code::invalid, "reporting metrics of group '" + std::string(group) +
                                  "': steps_completed went back from " +
@@ -86,7 +88,7 @@ void TrainContext::report_json(const std::string &group, int64_t steps, const Js
   std::atomic<int64_t> *last = group == "training"     ? &training_steps_
                                : group == "validation" ? &validation_steps_
                                                        : nullptr;
-  if (last != nullptr && steps < last->load()) refuse_step_back(group, *last, steps);
+  if (last != nullptr && steps < last->load()) refuse_steps(group, *last, steps);
   spool().append_metrics_json(group, steps, to_wire(metrics), batches ? to_wire(*batches) : "",
                               measured);
   if (last != nullptr) advance(*last, steps);

@@ -28,6 +28,7 @@ class TrainContext {
                profiler::Regions &regions, Logger &logger)
       : gate_(gate),
         master_(master),
+        most_steps_(master.most_steps()),
         spool_(spool),
         shipper_(shipper),
         tensorboard_(tensorboard),
@@ -95,8 +96,8 @@ class TrainContext {
                       const Measured &measured = {}) {
     gate_.check();
     const profiler::SampledLibraryCall timed(regions_);
-    if (steps < last.load(std::memory_order_relaxed)) [[unlikely]]
-      refuse_step_back(group, last, steps);
+    if (steps < last.load(std::memory_order_relaxed) || steps > most_steps_) [[unlikely]]
+      refuse_steps(group, last, steps);
     spool().append_metrics(group, steps, values, count, measured);
     advance(last, steps);
     gate_.check();  // a close meanwhile may not have seen the report
@@ -115,11 +116,13 @@ class TrainContext {
   }
 
   [[noreturn]] void refuse() const;
-  [[noreturn]] static void refuse_step_back(std::string_view group,
-                                            const std::atomic<int64_t> &last, int64_t steps);
+  void check_steps(std::string_view group, int64_t steps) const;
+  [[noreturn]] void refuse_steps(std::string_view group, const std::atomic<int64_t> &last,
+                                 int64_t steps) const;
 
   const Gate &gate_;
   master::Master &master_;
+  const int64_t most_steps_;
   journal::Spool *const spool_;
   journal::Shipper *const shipper_;
   TensorboardContext &tensorboard_;

@@ -29,6 +29,9 @@ class Master : public ReportSink {
   // that needs one throws this as Code::unsupported. Empty where all is well.
   virtual std::string unreachable() const { return {}; }
 
+  // The largest number of steps that it takes, of reports and checkpoints.
+  virtual int64_t most_steps() const { return INT64_MAX; }
+
   // Where this rank keeps its journal and lock; local, private to it, removed by its owner once
   // everything is delivered.
   virtual std::filesystem::path run_directory() const = 0;

@@ -236,6 +236,30 @@ void lost_answer_to_a_checkpoint_is_reconciled(void **) {
     }
 }
 
+void steps_beyond_those_that_a_master_counts_are_refused_at_the_call(void **) {
+  const FakeMaster &master = fresh_master("0.38.1");
+  Surroundings place;
+  place.in_task(master.url());
+  const auto core = context::Core::start(place.options());
+  constexpr int64_t most = INT32_MAX;
+  const journal::NamedValue loss{"loss", 0.5};
+  core->train().report_training(most, &loss, 1);
+  core->train().report("other", most, &loss, 1);
+  const auto refused = [&](const auto &call) {
+    assert_true(contains(expect_error(Code::invalid, call), "at most 2147483647"));
+  };
+  refused([&] { core->train().report_training(most + 1, &loss, 1); });
+  refused([&] { core->train().report_validation(most + 1, &loss, 1); });
+  refused([&] { core->train().report("other", most + 1, &loss, 1); });
+  refused([&] { core->train().report_json("training", most + 1, {{"loss", 1}}, std::nullopt); });
+  refused([&] {
+    core->checkpoint().upload(place.directory.path(), R"({"steps_completed": 2147483648})", false,
+                              {});
+  });
+  core->close(RunEnd::ok);
+  assert_int_equal(master.state()["metrics"].size(), 2);
+}
+
 void checkpoint_that_the_master_refuses_is_an_error(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
@@ -462,6 +486,7 @@ int test_managed() {
       cmocka_unit_test(lost_answer_to_a_completed_operation_is_reconciled),
       cmocka_unit_test(operation_that_the_master_refuses_is_an_error),
       cmocka_unit_test(lost_answer_to_a_checkpoint_is_reconciled),
+      cmocka_unit_test(steps_beyond_those_that_a_master_counts_are_refused_at_the_call),
       cmocka_unit_test(checkpoint_that_the_master_refuses_is_an_error),
       cmocka_unit_test(deleted_checkpoint_is_told_before_its_files_go),
       cmocka_unit_test(own_checkpoint_without_its_manifest_is_corrupt),

@@ -41,6 +41,7 @@ class RestTrial : public Master {
     run_.info.latest_checkpoint = latest.id;
     run_.info.steps_completed = latest.steps;
   }
+  int64_t most_steps() const override { return INT32_MAX; }  // a column of 32 bits
   std::filesystem::path run_directory() const override { return run_.directory; }
   std::string journal_id() const override { return run_.journal_id; }
 
