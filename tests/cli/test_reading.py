@@ -158,6 +158,8 @@ def logs_show_lines_with_their_level(filled):
     assert [re.sub(r"^[-0-9]{10} [:0-9]{8} ", "", line) for line in lines] == [
         "info    first line", "info    second line", "warning red \x1b[31malert", "error   it broke"]
     assert len(filled.run("logs", "1", "--level", "warning").splitlines()) == 2
+    for written in ("WARNING", "warn"):
+        assert len(filled.run("logs", "1", "-l", written).splitlines()) == 2
     assert [entry["text"] for entry in filled.lines("logs", "1", "--level", "error")] == ["it broke"]
     filled.run("logs", "1", "--follow")  # ends, since the trial has
     filled.run("logs", "1", "--level", "loud", expect=2)

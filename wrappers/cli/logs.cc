@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "command.h"
+#include "core/base/lower_case.h"
 #include "field_text.h"
 #include "ids.h"
 #include "pager.h"
@@ -41,7 +42,11 @@ struct LogsOptions {
   bool json = false;
 };
 
-size_t severity(const std::string &level) {
+// As masters and programs write it: "WARNING" and "warn" are a warning.
+size_t severity(const std::string &written) {
+  std::string level = lower_case(written);
+  for (const auto &[other, name] : {std::pair("trace", 0), {"warn", 2}, {"critical", 3}})
+    if (level == other) level = levels.at(static_cast<size_t>(name));
   return static_cast<size_t>(std::find(levels.begin(), levels.end(), level) - levels.begin());
 }
 
