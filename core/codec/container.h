@@ -6,6 +6,36 @@
 
 namespace det::codec {
 
+// The directory that the experiment was submitted with: a tar.gz in base64; empty for none.
+struct Archive {
+  std::string base64 = {};
+
+  void fields(Fields &f) { f("b64Tgz", base64); }
+};
+
+struct GetContextDirectory {
+  static constexpr Route route{"fetching the model's directory", "GET",
+                               "/api/v1/tasks/{task}/context_directory", WireVersion::v0_33};
+
+  std::string task_id = {};
+
+  void fields(Fields &f) { f.in_path("task", task_id); }
+
+  using Answer = Archive;
+};
+
+// The same before 0.33.
+struct GetModelDefinition {
+  static constexpr Route route{"fetching the model's directory", "GET",
+                               "/api/v1/experiments/{experiment}/model_def"};
+
+  int64_t experiment_id = 0;
+
+  void fields(Fields &f) { f.in_path("experiment", experiment_id); }
+
+  using Answer = Archive;
+};
+
 // Blocks until all containers of the allocation ask.
 struct GetRendezvous {
   static constexpr Route route{"meeting the other containers", "GET",

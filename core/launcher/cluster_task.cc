@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/config/cluster_info.h"
 #include "core/launcher/collect_task.h"
+#include "core/launcher/context_directory.h"
 #include "core/launcher/entrypoint.h"
 #include "core/launcher/program.h"
 
@@ -61,6 +62,7 @@ int run_cluster_task(const std::vector<std::string> &arguments,
     throw Error(Code::invalid,
                 "running a task of a cluster: DET_MASTER is no address of a master over HTTP");
   if (cluster->trial) {
+    fetch_context_directory(*cluster, logger);
     TrialLaunch trial;
     trial.command = cluster_entrypoint(cluster->trial->config);
     StandIn().add_to(trial);

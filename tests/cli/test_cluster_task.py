@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """`det` in the place of Python in the containers of a cluster (DET_PYTHON_EXECUTABLE)."""
+import base64
+import io
 import json
 import os
 import subprocess
 import sys
+import tarfile
 
 sys.path.insert(1, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
@@ -137,11 +140,55 @@ def trial_runs_its_entrypoint():
         container.env.update(
             DET_TRIAL_ID="7", DET_EXPERIMENT_ID="1", DET_TRIAL_SEED="1", DET_TRIAL_RUN_ID="1",
             DET_STEPS_COMPLETED="0", DET_HPARAMS="{}", DET_EXPERIMENT_CONFIG=json.dumps(config))
+        container.env.update(DET_TASK_ID="1.aaaa", DET_ALLOCATION_ID="1.aaaa.1",
+                             DET_RUN_DIR=container.home)
         said, _ = container.det("-m", "determined.exec.prep_container", "--rendezvous")
         assert said == ""
         said, _ = container.det("/run/determined/ship_logs.py", "/run/determined/train/entrypoint.sh",
                                 expect=7)
         assert said == "from the entrypoint\n", said
+
+
+@test
+def trial_finds_the_directory_that_its_experiment_was_submitted_with():
+    def archive(*names):
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+            for name in names:
+                member = tarfile.TarInfo(name)
+                member.size = 5
+                tar.addfile(member, io.BytesIO(b"hello"))
+        return base64.b64encode(packed.getvalue()).decode()
+
+    for version in VERSIONS:
+        with Container(version, "TRIAL") as container:
+            work = os.path.join(container.home, "work")
+            os.makedirs(work)
+            container.env.update(
+                DET_TASK_ID="1.aaaa", DET_ALLOCATION_ID="1.aaaa.1",
+                DET_RUN_DIR=container.home, DET_TRIAL_ID="7",
+                DET_EXPERIMENT_ID="1", DET_TRIAL_SEED="1", DET_TRIAL_RUN_ID="1",
+                DET_STEPS_COMPLETED="0", DET_HPARAMS="{}",
+                DET_EXPERIMENT_CONFIG=json.dumps({"entrypoint": "cat pkg/model_def.py"}))
+
+            def start(*names):
+                container.master.control("POST", "setup", {"version": version,
+                                                           "context": archive(*names)})
+                return subprocess.run(
+                    [os.path.abspath(DET), "/run/determined/ship_logs.py",
+                     "/run/determined/train/entrypoint.sh"],
+                    env=container.env, cwd=work, capture_output=True, text=True)
+
+            done = start("pkg/model_def.py")
+            assert (done.returncode, done.stdout) == (0, "hello"), done
+            assert os.path.exists(os.path.join(container.home, "train/model/pkg/model_def.py"))
+            start("../outside")
+            assert not os.path.exists(os.path.join(container.home, "outside"))
+            assert not os.path.exists(os.path.join(container.home, "train", "outside"))
+            container.master.control("POST", "setup", {"version": version, "context": "AAAA"})
+            done = subprocess.run([os.path.abspath(DET), "ship_logs.py", "entrypoint.sh"], env=container.env,
+                                  cwd=work, capture_output=True, text=True)
+            assert done.returncode != 0 and "tar left with" in done.stderr, done
 
 
 @test

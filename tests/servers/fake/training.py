@@ -149,10 +149,10 @@ def report_source(world, call):
 @route("GET", "/api/v1/experiments/{experiment:int}/model_def", until=19)
 def model_definition(world, call):
     world.experiment(call.path["experiment"])
-    return {"b64Tgz": ""}
+    return {"b64Tgz": world.context}
 
 
 @route("GET", "/api/v1/tasks/{task}/context_directory", since=V33)
 def context_directory(world, call):
     world.task_trial(call.path["task"])
-    return {"b64Tgz": ""}
+    return {"b64Tgz": world.context}

@@ -25,6 +25,7 @@ SETUP = {
     },
     "hparams": {},
     "lengths": [100],  # the searcher operations of masters that have them, one after the other
+    "context": "",  # the directory of the experiment, as a tar.gz in base64
     "is_managed": True,
     "is_started": True,  # whether the containers have come up
     "database": {},  # how long it takes for a report of metrics; see database.py
@@ -128,6 +129,7 @@ class World:
         self.id = str(uuid.uuid4())
         self.cluster_id = str(uuid.uuid4())
         self.users = setup["users"]
+        self.context = setup["context"]
         self.tokens = {"user-token": "determined"}
         self.task_tokens = {"task-token"}
         self.experiments, self.trials, self.allocations = {}, {}, {}
