@@ -6,6 +6,7 @@
 #include "core/base/dotted_name.h"
 #include "core/client/rest_client.h"
 #include "core/client/rest_entries.h"
+#include "core/config/secrets.h"
 #include "core/tensorboard/files.h"
 
 namespace det::client {
@@ -25,7 +26,7 @@ std::vector<Json> RestClient::all_trials(const codec::Experiment &experiment) {
 Json RestClient::describe_experiment(int64_t experiment_id) {
   const codec::Experiment experiment = this->experiment(experiment_id, "reading an experiment");
   Json entry = experiment_entry(experiment);
-  entry["config"] = experiment.config;
+  entry["config"] = config::with_masked_secrets(experiment.config);
   entry["error"] = nullptr;
   return entry;
 }
@@ -33,7 +34,7 @@ Json RestClient::describe_experiment(int64_t experiment_id) {
 Json RestClient::get_experiment(int64_t experiment_id) {
   const codec::Experiment experiment = this->experiment(experiment_id, "reading an experiment");
   Json entry = experiment_entry(experiment);
-  entry["config"] = experiment.config;
+  entry["config"] = config::with_masked_secrets(experiment.config);
   entry["error"] = nullptr;
   std::vector<Json> trials = all_trials(experiment);
   entry["trials"] = trials;

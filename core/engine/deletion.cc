@@ -118,8 +118,8 @@ std::vector<Json> storages_of(Database &store, int64_t experiment_id) {
   while (rows.next()) found.insert(rows.text(0));
   Query config = store.query("SELECT config FROM experiments WHERE id=?", experiment_id);
   if (config.next())
-    if (const Json section = parse_json_object(config.view(0), "the stored configuration")
-                                 .value("checkpoint_storage", Json());
+    if (const Json section =
+            read_config(store, experiment_id, config.view(0)).value("checkpoint_storage", Json());
         !section.is_null())
       found.insert(to_wire(section));
   std::vector<Json> storages;

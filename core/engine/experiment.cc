@@ -1,6 +1,7 @@
 #include "core/engine/experiment.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -8,6 +9,8 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/fifo.h"
+#include "core/base/file.h"
+#include "core/config/secrets.h"
 #include "core/engine/checkpoint_records.h"
 #include "core/engine/lifecycle.h"
 
@@ -59,6 +62,10 @@ fs::path owner_path(const fs::path &directory) { return directory / "owner"; }
 fs::path wake_path(const fs::path &directory) { return directory / "wake"; }
 fs::path logs_of(const fs::path &directory) { return directory / "logs"; }
 
+fs::path secrets_path(const Database &store, int64_t experiment_id) {
+  return experiment_directory(store.path().parent_path(), experiment_id) / "secrets.json";
+}
+
 OwnerLock take_seat(const fs::path &directory, int64_t experiment_id) {
   try {
     return OwnerLock::acquire(owner_path(directory));
@@ -81,12 +88,34 @@ Json labels_of(const Json &config) {
 int64_t create_experiment(Database &store, const Json &config, const std::string &original,
                           LaunchPlan launch) {
   launch.warm_start = find_warm_start(store, config);
+  Json recorded = config;
+  const Json secrets = config::take_secrets(recorded);
   store.run(
       "INSERT INTO experiments (name, state, config, created, managed, original_config, launch,"
       " progress, tags) VALUES (?, ?, ?, ?, 1, ?, ?, 0, ?)",
-      config.at("name").get<std::string>(), state::paused, to_wire(config), now_us(), original,
-      to_wire(to_json(launch)), to_wire(labels_of(config)));
-  return store.last_id();
+      config.at("name").get<std::string>(), state::paused, to_wire(recorded), now_us(),
+      config::with_masked_secrets(original, secrets), to_wire(to_json(launch)),
+      to_wire(labels_of(config)));
+  const int64_t experiment_id = store.last_id();
+  keep_secrets(store, experiment_id, secrets);
+  return experiment_id;
+}
+
+void keep_secrets(Database &store, int64_t experiment_id, const Json &secrets) {
+  const fs::path path = secrets_path(store, experiment_id);
+  if (secrets.empty()) return static_cast<void>(fs::remove(path));
+  fs::create_directories(path.parent_path());
+  write_file_durably(path, to_wire(secrets) + "\n", 0600);
+}
+
+Json read_config(Database &store, int64_t experiment_id, std::string_view recorded) {
+  Json config = parse_json_object(recorded, "the stored configuration");
+  const fs::path path = secrets_path(store, experiment_id);
+  Json secrets = Json::object();
+  if (access(path.c_str(), R_OK) == 0)
+    secrets = parse_json_object(read_file(path), "'" + path.string() + "'");
+  config::put_secrets(config, secrets);
+  return config;
 }
 
 ExperimentRecord read_experiment(Database &store, int64_t experiment_id) {
@@ -100,7 +129,7 @@ ExperimentRecord read_experiment(Database &store, int64_t experiment_id) {
     throw Error(Code::state,
                 tried + "it belongs to a program that was started by itself; start that again");
   return {experiment_id, found.text(0), found.text(1),
-          parse_json_object(found.view(2), "the stored configuration"),
+          read_config(store, experiment_id, found.view(2)),
           plan_from_json(parse_json_object(found.view(3), "how trials are started"))};
 }
 

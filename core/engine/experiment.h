@@ -49,6 +49,13 @@ Json labels_of(const Json &config);
 // Throws Code::not_found, or Code::state for one without a supervisor.
 ExperimentRecord read_experiment(Database &store, int64_t experiment_id);
 
+// What a configuration holds in secret is in no record: it is in a file of the experiment that only
+// this user can read. None there, an earlier file goes.
+void keep_secrets(Database &store, int64_t experiment_id, const Json &secrets);
+
+// A recorded configuration, with its secrets where this user may read them.
+Json read_config(Database &store, int64_t experiment_id, std::string_view recorded);
+
 std::filesystem::path experiment_directory(const std::filesystem::path &store_directory,
                                            int64_t experiment_id);
 

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/engine/best_validation.h"
+#include "core/engine/experiment.h"
 
 namespace det::engine {
 
@@ -33,7 +34,7 @@ Json experiment_config(Database &store, int64_t experiment_id) {
                     std::to_string(experiment_id) + " in '" + store.path().string() +
                     "'; `det ls -e` shows the "
                     "ones there are");
-  return parse_json_object(found.view(0), "the stored configuration");
+  return read_config(store, experiment_id, found.view(0));
 }
 
 // All checkpoints of the experiment but those that trials of any experiment start from: the one

@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/utf8.h"
 #include "core/base/uuid.h"
+#include "core/config/secrets.h"
 #include "core/engine/checkpoint_records.h"
 #include "core/engine/experiment.h"
 #include "core/engine/lifecycle.h"
@@ -45,10 +46,13 @@ int64_t make_trial(Database &store, const RunRequest &request) {
       request.hparams_given ? object_or_empty(request.hparams) : search::constant_hparams(config);
   const uint64_t length = search::single_length(config);
   const int64_t seed = seed_of(config);
+  Json recorded = config;
+  const Json secrets = config::take_secrets(recorded);
   store.run("INSERT INTO experiments (name, state, config, created, tags) VALUES (?, ?, ?, ?, ?)",
-            name_of(request, config), state::active, to_wire(config), now_us(),
+            name_of(request, config), state::active, to_wire(recorded), now_us(),
             to_wire(labels_of(config)));
   const int64_t experiment_id = store.last_id();
+  keep_secrets(store, experiment_id, secrets);
   store.run(
       "INSERT INTO trials (experiment_id, external_id, state, hparams, seed, task_id, created)"
       " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -136,6 +140,14 @@ void extend(Database &store, const Json &given, int64_t trial_id) {
   store.run("UPDATE experiments SET config=? WHERE id=?", to_wire(config), found.integer(3));
 }
 
+// Keys change in the life of a trial: those of this start count.
+void renew_secrets(Database &store, Json given, int64_t trial_id) {
+  const Json secrets = config::take_secrets(given);
+  if (secrets.empty()) return;
+  Query trial = store.query("SELECT experiment_id FROM trials WHERE id=?", trial_id);
+  if (trial.next()) keep_secrets(store, trial.integer(0), secrets);
+}
+
 int64_t next_run(Database &store, int64_t trial_id) {
   store.run("UPDATE trials SET last_run=last_run+1, early_exit=NULL WHERE id=?", trial_id);
   Query trial = store.query("SELECT last_run FROM trials WHERE id=?", trial_id);
@@ -158,7 +170,7 @@ RunInfo read_info(Database &store, int64_t trial_id, int64_t run_id) {
   info.run_id = run_id;
   info.trial_seed = trial.integer(1);
   info.hparams = parse_json_object(trial.view(2), "the stored hyperparameters");
-  info.config = parse_json_object(trial.view(3), "the stored configuration");
+  info.config = read_config(store, info.experiment_id, trial.view(3));
   info.task_id = trial.text(4);
   info.allocation_id = info.task_id + "." + std::to_string(run_id);
   info.cluster_id = trial.text(5);
@@ -229,6 +241,7 @@ OwnRun own_run(Database &store, const RunRequest &request) {
     require_wanted(store, *found);
     require_no_live_run(store, request, *found);
     extend(store, request.config, *found);
+    renew_secrets(store, request.config, *found);
   }
   const int64_t trial_id = found ? *found : make_trial(store, request);
   // Whoever starts a paused or ended trial wants it to go on.

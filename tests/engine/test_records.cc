@@ -1,8 +1,10 @@
 // What people note about experiments, and how they delete them.
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
+#include "core/base/file.h"
 #include "tests/engine/suite.h"
 
 namespace det::test {
@@ -29,6 +31,56 @@ void notes_change_what_they_name(const World &world) {
   assert_equal(trial.at("name"), "größer");
   assert_equal(trial.at("tags"), (Json{"x", "y"}));
   assert_equal(trial.at("archived"), false);
+}
+
+void secrets_of_a_configuration_are_in_no_record(const World &world) {
+  const auto config_with = [&](const char *key) {
+    engine::RunRequest request = world.request();
+    request.external_id = "mine";
+    request.config["checkpoint_storage"] = {
+        {"type", "s3"}, {"bucket", "b"}, {"access_key", "KEY-ID-1"}, {"secret_key", key}};
+    return request;
+  };
+  const auto key_of = [](const engine::LiveRun &run) {
+    return run.info().config.at("checkpoint_storage").value("secret_key", "none");
+  };
+  const auto first = engine::start_live_run(config_with("SECRET-1"));
+  assert_equal(key_of(*first), "SECRET-1");
+  first->end(engine::RunExit::ok);
+  engine::Engine engine = world.engine();
+  for (const Json &shown : {engine.describe_experiment(1), engine.get_experiment(1)})
+    assert_equal(shown.at("config").at("checkpoint_storage").at("secret_key"), "********");
+  const fs::path kept = world.directory() / "experiments" / "1" / "secrets.json";
+  struct stat about {};
+  assert_int_equal(stat(kept.c_str(), &about), 0);
+  assert_int_equal(about.st_mode & 07777, 0600);
+  for (const fs::directory_entry &file : fs::directory_iterator(world.directory()))
+    if (file.is_regular_file())
+      assert_true(read_file(file.path()).find("SECRET-1") == std::string::npos);
+
+  const auto next = engine::start_live_run(config_with("SECRET-2"));  // the key has changed
+  assert_equal(key_of(*next), "SECRET-2");
+  next->end(engine::RunExit::ok);
+  const auto last = world.resume(1);
+  assert_equal(key_of(*last), "SECRET-2");
+  last->end(engine::RunExit::ok);
+  fs::remove(kept);  // as for another user
+  const auto other = world.resume(1);
+  assert_equal(key_of(*other), "none");
+}
+
+void secrets_of_an_experiment_reach_its_trials_alone(const World &world) {
+  const std::string original = "checkpoint_storage: {secret_key: SECRET-1}";
+  const Json config{{"name", "x"},
+                    {"searcher", {{"name", "single"}}},
+                    {"environment", {{"registry_auth", {{"password", "SECRET-1"}}}}},
+                    {"checkpoint_storage", {{"type", "s3"}, {"secret_key", "SECRET-1"}}}};
+  engine::Engine engine = world.engine();
+  const int64_t id = engine.create_experiment(config, original, {});
+  assert_true(to_wire(engine.describe_experiment(id)).find("SECRET-1") == std::string::npos);
+  for (const fs::directory_entry &file : fs::directory_iterator(world.directory()))
+    if (file.is_regular_file())
+      assert_true(read_file(file.path()).find("SECRET-1") == std::string::npos);
 }
 
 void notes_that_make_no_sense_change_nothing(const World &world) {
@@ -192,7 +244,9 @@ int test_records() {
   using namespace det::test;
   return run_over_stores(
       "records",
-      {behaviour(notes_change_what_they_name), behaviour(notes_that_make_no_sense_change_nothing),
+      {behaviour(secrets_of_a_configuration_are_in_no_record),
+       behaviour(secrets_of_an_experiment_reach_its_trials_alone),
+       behaviour(notes_change_what_they_name), behaviour(notes_that_make_no_sense_change_nothing),
        behaviour(a_trial_of_an_archived_experiment_is_not_started),
        behaviour(what_is_deleted_leaves_nothing), behaviour(what_is_not_over_is_not_deleted),
        behaviour(checkpoints_that_somebody_needs_are_not_deleted),

@@ -24,7 +24,7 @@ from detcore import core, estimator, keras
 from detcore._code import import_from_path
 from detcore.keras import TFKerasTrialContext, load_model_from_checkpoint_path
 from detcore.keras._controller import Controller
-from detcore.trial import Environment, ExperimentConfig, InvalidExperimentException
+from detcore.trial import Environment, ExperimentConfig, InvalidExperimentException, _code
 from keras_runs import Run, check_same
 from test_keras_traces import FOLDER
 from test_signatures import assert_names
@@ -224,3 +224,16 @@ def test_names_of_older_releases() -> None:
     assert board(update_freq="batch", profile_batch=0, histogram_freq=1).update_freq == 1
     receiver = found("determined.estimator", "ServingInputReceiverFn")
     assert typing.get_args(receiver) == (..., Any)
+
+
+def test_secrets_of_the_configuration_stay_out() -> None:
+    config = {
+        "name": "x",
+        "checkpoint_storage": {"type": "s3", "bucket": "b", "secret_key": "S", "access_key": ""},
+        "environment": {"registry_auth": {"username": "u", "password": "S"}},
+        "data": {"secrets": {"a": {"b": "S"}}, "secret_key": "no secret"},
+    }
+    shown = _code.without_secrets(config)
+    assert '"S"' not in json.dumps(shown)
+    assert shown["checkpoint_storage"] == {**config["checkpoint_storage"], "secret_key": "********"}
+    assert shown["data"]["secret_key"] == "no secret"

@@ -11,6 +11,7 @@
 #include "command.h"
 #include "core/base/environment.h"
 #include "core/base/error.h"
+#include "core/config/secrets.h"
 #include "core/storage/storage.h"
 #include "core/tensorboard/files.h"
 #include "field_text.h"
@@ -39,8 +40,7 @@ std::string path_within(const std::string &place, int64_t experiment) {
   return place.substr(cluster + 1);
 }
 
-// The configuration of the storage that an address is of. That of the experiment may have
-// credentials; those of checkpoints have none.
+// The configuration of the storage that an address is of, without credentials.
 Json storage_at(Client &client, const Json &experiment, const std::string &place) {
   const auto id = field(experiment, "id").get<int64_t>();
   const std::string path = path_within(place, id);
@@ -50,7 +50,9 @@ Json storage_at(Client &client, const Json &experiment, const std::string &place
     const auto found = tensorboard::locations({storage}, cluster, id, logger);
     return std::find(found.begin(), found.end(), place) != found.end();
   };
-  Json found = field(field(experiment, "config"), "checkpoint_storage");
+  Json config = field(experiment, "config");
+  config::put_secrets(config, Json::object());  // they are masked
+  Json found = field(config, "checkpoint_storage");
   if (is_there(found)) return found;
   found = nullptr;
   client.each_trial(id, [&](const Json &trial) {

@@ -70,7 +70,7 @@ class Checkpoint:
             dump(path / SEQUENCER, state)
         load_data = {
             "trial_type": TRIAL_TYPE,
-            "experiment_config": self._context.get_experiment_config(),
+            "experiment_config": _code.without_secrets(self._context.get_experiment_config()),
             "hparams": self._context.get_hparams(),
             "trial_cls_spec": entrypoint_of(self._trial_class),
         }

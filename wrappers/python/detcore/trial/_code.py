@@ -6,7 +6,7 @@ import collections
 import logging
 import os
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pathlib
@@ -19,6 +19,36 @@ LIMIT_BYTES = 96 << 20
 LIMIT_FILES = 10_000
 #: In each checkpoint of a trial.
 LOAD_DATA = "load_data.json"
+
+_MASK = "********"
+_OF_STORAGE = frozenset(
+    {"access_key", "secret_key", "session_token", "connection_string", "credential", "customer_key"}
+)
+_SECRETS: dict[tuple[str, ...], frozenset[str] | None] = {  # None: every text in it
+    ("checkpoint_storage",): _OF_STORAGE,
+    ("tensorboard_storage",): _OF_STORAGE,
+    ("environment", "registry_auth"): frozenset(
+        {"password", "auth", "identitytoken", "registrytoken"}
+    ),
+    ("data", "secrets"): None,
+}
+
+
+def without_secrets(config: Any) -> Any:
+    """A configuration for others to read; docs/object-stores.md lists what is masked."""
+    return _masked(config, ())
+
+
+def _masked(value: Any, path: tuple[str, ...]) -> Any:
+    if isinstance(value, dict):
+        return {key: _masked(inner, (*path, key)) for key, inner in value.items()}
+    if not isinstance(value, str) or not value:
+        return value
+    for section, keys in _SECRETS.items():
+        inside = path[len(section) :]
+        if path[: len(section)] == section and inside and (keys is None or inside[0] in keys):
+            return _MASK
+    return value
 
 
 def copy(target: pathlib.Path) -> None:

@@ -1,0 +1,120 @@
+#include "core/config/secrets.h"
+
+#include <array>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace det::config {
+
+namespace {
+
+constexpr std::string_view mask = "********";
+
+struct Section {
+  std::vector<std::string_view> path;
+  std::vector<std::string_view> keys;  // none: every text in it
+};
+
+const std::vector<std::string_view> of_storage{"access_key",        "secret_key", "session_token",
+                                               "connection_string", "credential", "customer_key"};
+
+const std::array sections{
+    Section{{"checkpoint_storage"}, of_storage},
+    Section{{"tensorboard_storage"}, of_storage},
+    Section{{"environment", "registry_auth"},
+            {"password", "auth", "identitytoken", "registrytoken"}},
+    Section{{"data", "secrets"}, {}},
+};
+
+using Visit = std::function<void(Json &value, const std::vector<std::string> &path)>;
+
+void visit_texts(Json &value, std::vector<std::string> &path, const Visit &visit) {
+  if (value.is_string() && !value.get_ref<const std::string &>().empty()) visit(value, path);
+  if (!value.is_object()) return;
+  for (auto &[key, inner] : value.items()) {
+    path.push_back(key);
+    visit_texts(inner, path, visit);
+    path.pop_back();
+  }
+}
+
+void visit_section(Json &config, const Section &section, const Visit &visit) {
+  Json *at = &config;
+  std::vector<std::string> path;
+  for (const std::string_view name : section.path) {
+    path.emplace_back(name);
+    const auto found = at->is_object() ? at->find(path.back()) : at->end();
+    if (found == at->end()) return;
+    at = &*found;
+  }
+  if (section.keys.empty()) return visit_texts(*at, path, visit);
+  for (const std::string_view key : section.keys) {
+    path.emplace_back(key);
+    const auto found = at->is_object() ? at->find(path.back()) : at->end();
+    if (found != at->end()) visit_texts(*found, path, visit);
+    path.pop_back();
+  }
+}
+
+void visit_secrets(Json &config, const Visit &visit) {
+  for (const Section &section : sections) visit_section(config, section, visit);
+}
+
+const Json *member_at(const Json &object, const std::vector<std::string> &path) {
+  const Json *at = &object;
+  for (const std::string &key : path) {
+    const auto found = at->is_object() ? at->find(key) : at->end();
+    if (found == at->end()) return nullptr;
+    at = &*found;
+  }
+  return at;
+}
+
+void erase_at(Json &object, const std::vector<std::string> &path) {
+  Json *at = &object;
+  for (size_t i = 0; i + 1 < path.size(); ++i) at = &at->at(path[i]);
+  erase_key(*at, path.back());
+}
+
+}  // namespace
+
+Json take_secrets(Json &config) {
+  Json secrets = Json::object();
+  visit_secrets(config, [&](Json &value, const std::vector<std::string> &path) {
+    if (value == Json(mask)) return;
+    Json *at = &secrets;
+    for (const std::string &key : path) at = &(*at)[key];
+    *at = std::exchange(value, Json(mask));
+  });
+  return secrets;
+}
+
+void put_secrets(Json &config, const Json &secrets) {
+  std::vector<std::vector<std::string>> unknown;
+  visit_secrets(config, [&](Json &value, const std::vector<std::string> &path) {
+    if (value != Json(mask)) return;
+    if (const Json *secret = member_at(secrets, path)) value = *secret;
+    else unknown.push_back(path);
+  });
+  for (const auto &path : unknown) erase_at(config, path);
+}
+
+Json with_masked_secrets(Json config) {
+  take_secrets(config);
+  return config;
+}
+
+std::string with_masked_secrets(std::string text, const Json &secrets) {
+  if (secrets.is_string()) {
+    const auto &secret = secrets.get_ref<const std::string &>();
+    for (size_t at = 0; (at = text.find(secret, at)) != text.npos; at += mask.size())
+      text.replace(at, secret.size(), mask);
+  }
+  if (secrets.is_object())
+    for (const auto &[key, inner] : secrets.items())
+      text = with_masked_secrets(std::move(text), inner);
+  return text;
+}
+
+}  // namespace det::config
