@@ -3,6 +3,7 @@
 #include "capi/guard.h"
 #include "capi/handles.h"
 #include "capi/start_core.h"
+#include "core/engine/states.h"
 
 namespace {
 
@@ -95,6 +96,12 @@ det_status det_core_close(det_core *core, det_outcome how, det_error *err) noexc
           .impl->close(mode_from<det::master::RunEnd>(how, DET_OUTCOME_INVALID_HP, "how"));
     });
   });
+}
+
+int32_t det_core_exit_status(det_core *core) noexcept {
+  static_assert(det::engine::exit_preempted == DET_EXIT_PREEMPTED);
+  return or_else<int32_t>(EXIT_FAILURE,
+                          [&] { return core != nullptr ? core->impl->exit_status() : 0; });
 }
 
 void det_core_free(det_core *core) noexcept {

@@ -46,7 +46,8 @@ killed_at=$(latest_step)
 
 start 2 5
 kill -USR1 "$job"
-wait "$job" || fail "did not leave in good order"
+status=0; wait "$job" || status=$?
+[ "$status" = 75 ] || fail "left with $status when it was told to stop"
 paused_at=$(latest_step)
 
 (train 3) >"$store/stopped.txt"

@@ -17,7 +17,8 @@ for checkpoints in 3 8; do
     sleep 0.05
   done
   kill -TERM $!
-  wait $!
+  status=0; wait $! || status=$?
+  [ "$status" = 75 ] || exit 1
 done
 "$digits" >> "$store/stopped.txt"
 

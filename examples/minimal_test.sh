@@ -39,7 +39,8 @@ for step in 0 1 99 250 301; do
 done
 start 450
 "$det" pause 1 >/dev/null
-wait "$program" || fail "did not leave in good order when it was paused"
+status=0; wait "$program" || status=$?
+[ "$status" = 75 ] || fail "left with $status when it was paused"
 [ "$("$det" ls --json | sed 's/.*"state":"\([A-Z]*\)".*/\1/')" = PAUSED ] || fail "is not paused"
 paused=$(steps)
 start 900

@@ -9,6 +9,7 @@
 #include "core/base/process.h"
 #include "core/comm/agreement.h"
 #include "core/config/trial_variables.h"
+#include "core/engine/states.h"
 #include "core/journal/run_directory.h"
 #include "core/tensorboard/hparams.h"
 
@@ -205,10 +206,18 @@ void Core::watch_end() {
         // In the middle of the start the parts belong to the thread that makes them; the run is
         // left to the recovery.
         if (!opened_) return;
-        close(status == 0 ? master::RunEnd::ok : master::RunEnd::error,
+        const bool is_well =
+            status == 0 || (status == engine::exit_preempted && exit_status() == status);
+        close(is_well ? master::RunEnd::ok : master::RunEnd::error,
               status < 0 ? hurry : close_limit_, status < 0 ? Limit(hurry) : std::nullopt);
       },
       patience);
+}
+
+int Core::exit_status() {
+  if (!gate_.open() && end_ == master::RunEnd::error) return EXIT_FAILURE;
+  if (!preempt_ || !preempt_->has_told() || end_ == master::RunEnd::invalid_hp) return EXIT_SUCCESS;
+  return searcher_ && searcher_->has_completed() ? EXIT_SUCCESS : engine::exit_preempted;
 }
 
 void Core::close(master::RunEnd how, std::chrono::milliseconds limit, Limit saves) {

@@ -51,6 +51,9 @@ class Core {
   // Every step is done even when one fails; throws the first failure. A repeat ends the run, as the
   // first one was to, where there was no memory for that; else it does nothing.
   void close(master::RunEnd how) { close(how, close_limit_, std::nullopt); }
+  // What the process should leave with; engine::exit_preempted where it was told to stop before its
+  // end.
+  int exit_status();
   bool in_child() const { return gate_.in_child(); }
   void check_process() const {
     if (gate_.in_child()) gate_.check();
@@ -90,7 +93,7 @@ class Core {
   std::atomic<bool> opened_{false};
 
   std::mutex closing_;
-  master::RunEnd end_ = master::RunEnd::error;
+  std::atomic<master::RunEnd> end_{master::RunEnd::error};
   bool ended_ = false;
   bool tells_people_ = false;  // who look on at a terminal
 

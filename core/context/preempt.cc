@@ -87,13 +87,14 @@ bool PreemptContext::ask(bool auto_acknowledge) {
   const std::string answer =
       comm::chief_decides(communicator_, {comm::ApiCall::should_preempt},
                           [&] { return std::string(decide(auto_acknowledge) ? "1" : "0"); });
-  if (answer == "1") preempted_ = true;
+  if (answer == "1") preempted_ = told_ = true;
   return answer == "1";
 }
 
 bool PreemptContext::decide(bool auto_acknowledge) {
   if (!preempted_) return false;
   if (auto_acknowledge) acknowledge();
+  told_ = true;
   return true;
 }
 
@@ -119,7 +120,7 @@ void PreemptContext::acknowledge() {
                 "should_preempt answered DET_PREEMPTED");
   note_if_told_by_process();
   master_.acknowledge_preemption();
-  acknowledged_ = true;
+  acknowledged_ = told_ = true;
 }
 
 PreemptContext::Request PreemptContext::request() noexcept {

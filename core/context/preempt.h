@@ -38,6 +38,9 @@ class PreemptContext {
 
   void acknowledge();
 
+  // Whether the program was told to stop, or said that it does.
+  bool has_told() const noexcept { return told_.load(std::memory_order_relaxed); }
+
   bool preempted() const noexcept { return preempted_.load(std::memory_order_relaxed); }
 
   enum class Request { noted, closed, out_of_reach };
@@ -67,6 +70,7 @@ class PreemptContext {
   const bool reaches_chief_;
 
   std::atomic<bool> preempted_{false};
+  std::atomic<bool> told_{false};
   std::atomic<bool> requested_{false};
   std::atomic<bool> stopping_{false};
   const std::unique_ptr<SignalHooks> signals_;

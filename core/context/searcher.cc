@@ -84,6 +84,11 @@ SearcherOperation *SearcherContext::next() {
                   length.empty() ? std::nullopt : std::optional<uint64_t>(std::stoull(length)));
 }
 
+bool SearcherContext::has_completed() {
+  const std::lock_guard guard(mutex_);
+  return exhausted_ || (!operations_.empty() && operations_.back().completed_);
+}
+
 std::optional<uint64_t> SearcherContext::next_of_chief() {
   const std::lock_guard guard(mutex_);
   if (!operations_.empty() && !operations_.back().completed_)

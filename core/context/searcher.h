@@ -49,6 +49,8 @@ class SearcherContext {
   SearcherOperation *next();
   void acknowledge_out_of_operations();
   Unit units() const { return units_; }
+  // Whether no operation that was handed out is left to do.
+  bool has_completed();
 
  private:
   friend class SearcherOperation;

@@ -31,6 +31,9 @@ std::optional<int64_t> end_time(std::string_view state);
 enum class RunExit { ok, preempted, error, invalid_hp, killed, died };
 std::string_view run_exit_name(RunExit how);
 
+// What a process leaves with that was told to stop before its end: EX_TEMPFAIL of sysexits.h.
+inline constexpr int exit_preempted = 75;
+
 // The state of a trial after one of its runs ended. `acknowledged`: the run had told that it leaves
 // because it was asked to; `done`: its operation was completed.
 std::string_view state_after(RunExit how, std::string_view before, bool acknowledged, bool done);

@@ -10,6 +10,12 @@ bool has_succeeded(const LaunchedExit &exit) {
   return exit.kind == LaunchedExit::Kind::exited && exit.status == 0;
 }
 
+// With the status by which a program tells its scheduler that there is more to do.
+bool is_preempted(const LaunchedExit &exit, const std::optional<std::string> &said) {
+  return exit.kind == LaunchedExit::Kind::exited && exit.status == engine::exit_preempted &&
+         said == engine::run_exit_name(engine::RunExit::preempted);
+}
+
 }  // namespace
 
 std::optional<engine::RunExit> exit_for_record(const LaunchedExit &exit, bool killed) {
@@ -22,12 +28,15 @@ std::optional<engine::RunExit> exit_for_record(const LaunchedExit &exit, bool ki
 RunFacts facts_of(const LaunchedExit &exit, bool killed, const std::optional<std::string> &said) {
   const bool said_nothing = !said || *said == engine::run_exit_name(engine::RunExit::died);
   const bool said_error = said == engine::run_exit_name(engine::RunExit::error);
-  const bool left_well = is_known(exit) ? has_succeeded(exit) : !said_nothing;
+  const bool left_well =
+      is_known(exit) ? has_succeeded(exit) || is_preempted(exit, said) : !said_nothing;
   return {.killed = killed, .failed = !left_well || said_error, .lost = exit.lost && said_nothing};
 }
 
-std::optional<std::string> complaint_about(const LaunchedExit &exit, bool killed) {
-  if (killed || !is_known(exit) || has_succeeded(exit)) return std::nullopt;
+std::optional<std::string> complaint_about(const LaunchedExit &exit, bool killed,
+                                           const std::optional<std::string> &said) {
+  if (killed || !is_known(exit) || has_succeeded(exit) || is_preempted(exit, said))
+    return std::nullopt;
   return trial_name(exit.trial_id) +
          (exit.kind == LaunchedExit::Kind::exited ? " left with exit code "
                                                   : " was ended by signal ") +

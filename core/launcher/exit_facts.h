@@ -17,8 +17,9 @@ std::optional<engine::RunExit> exit_for_record(const LaunchedExit &exit, bool ki
 // `said` is the exit on record. What its trial is to be judged by besides is left out.
 RunFacts facts_of(const LaunchedExit &exit, bool killed, const std::optional<std::string> &said);
 
-// For people; nothing where it left in good order, was killed, or nobody knows.
-std::optional<std::string> complaint_about(const LaunchedExit &exit, bool killed);
+// For people; nothing where it left in good order, was killed, or nobody knows. `said` as above.
+std::optional<std::string> complaint_about(const LaunchedExit &exit, bool killed,
+                                           const std::optional<std::string> &said);
 
 // Whether a shell that was given an entrypoint may not have found what that names, or no program.
 bool may_be_unstartable(const LaunchedExit &exit, const std::vector<std::string> &command);

@@ -141,7 +141,7 @@ bool TrialRuns::record_end(const LaunchedExit &exit) {
 RunFacts TrialRuns::end_of(const LaunchedExit &exit) {
   const Run &run = runs_.at(exit.trial_id);
   run.log->finish();
-  if (const auto complaint = complaint_about(exit, run.killed))
+  if (const auto complaint = complaint_about(exit, run.killed, run.said))
     logs_.tell(exit.trial_id, exit.run_id, LogLevel::warning, *complaint);
   RunFacts facts = facts_of(exit, run.killed, run.said);
   // Before it could take up its run.

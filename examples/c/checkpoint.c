@@ -64,6 +64,7 @@ int main(void) {
   save(det_core_checkpoint(core), count);
 
   check(det_core_close(core, DET_OUTCOME_OK, &err));
+  int status = det_core_exit_status(core);
   det_core_free(core);
-  return 0;
+  return status;
 }

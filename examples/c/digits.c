@@ -168,10 +168,11 @@ int main(int argc, char **argv) {
          run(&t, op) == DET_OK) {
   }
   check(det_core_close(t.core, DET_OUTCOME_OK, &err));
+  int status = det_core_exit_status(t.core); /* not 0 when there is more to do */
 
   det_core_free(t.core);
   model_free(&t.model);
   dataset_free(&t.data);
   free(t.order);
-  return 0;
+  return status;
 }

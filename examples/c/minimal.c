@@ -64,7 +64,8 @@ int main(void) {
   }
 leave:
   must(det_core_close(core, DET_OUTCOME_OK, &core_err));
+  int status = det_core_exit_status(core); /* not 0 when there is more to do */
   det_core_free(core);
   printf("weight %.3f at step %lld\n", weight, (long long)step);
-  return 0;
+  return status;
 }

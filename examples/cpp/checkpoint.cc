@@ -42,6 +42,7 @@ int main() try {
   std::cout << " to " << count << '\n';
   save(core.checkpoint(), count);
   core.close();
+  return core.exit_status();  // not 0 when there is more to do
 } catch (const std::exception &error) {
   std::cerr << "checkpoint: " << error.what() << '\n';
   return 1;

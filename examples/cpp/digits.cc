@@ -213,6 +213,7 @@ int main(int argc, char **argv) try {
     std::cerr << "digits: " << error.what() << '\n';
     core.close(det::Outcome::invalid_hp);  // the master knows why; a failure would be tried again
   }
+  return core.exit_status();  // not 0 when there is more to do
 } catch (const std::exception &error) {
   std::cerr << "digits: " << error.what() << '\n';
   return 1;

@@ -60,6 +60,7 @@ int main() try {
   train(core, step, weight);
   core.close();
   std::printf("weight %.3f at step %lld\n", weight, static_cast<long long>(step));
+  return core.exit_status();  // not 0 when there is more to do
 } catch (const std::exception &error) {
   std::cerr << error.what() << '\n';
   return 1;

@@ -17,7 +17,7 @@ final class Detcore {
   }
 
   static native long init(String optionsJson);
-  static native void close(long core);
+  static native int close(long core); // the exit status
   static native double hparam(long core, String name);
   static native String latestCheckpoint(long core);
   static native long nextOperation(long core);
@@ -90,7 +90,8 @@ final class Train {
       Detcore.reportCompleted(op, 1 - state.weight);
     }
 
-    Detcore.close(core);
+    int status = Detcore.close(core); // not 0 when there is more to do
     System.out.println("to " + state.step);
+    System.exit(status);
   }
 }

@@ -37,13 +37,15 @@ METHOD(jlong, init)(JNIEnv *env, jclass class, jstring options_json) {
   return handle(core);
 }
 
-/* Closes, and frees. */
-METHOD(void, close)(JNIEnv *env, jclass class, jlong core) {
+/* Closes, and frees. Gives what the process should leave with. */
+METHOD(jint, close)(JNIEnv *env, jclass class, jlong core) {
   (void)class;
   det_error err = DET_ERROR_INIT;
   det_status status = det_core_close(pointer(core), DET_OUTCOME_OK, &err);
+  int32_t exit_status = det_core_exit_status(pointer(core));
   det_core_free(pointer(core));
   check(env, status, &err);
+  return exit_status;
 }
 
 METHOD(jdouble, hparam)(JNIEnv *env, jclass class, jlong core, jstring hparam_name) {

@@ -81,13 +81,14 @@ static napi_value init(napi_env env, napi_callback_info info) {
   return end(&call, status, of_handle(&call, core));
 }
 
-/* Closes, and frees. */
+/* Closes, and frees. Gives what the process should leave with. */
 static napi_value close_core(napi_env env, napi_callback_info info) {
   struct call call = begin(env, info);
   det_core *core = handle(&call, 0);
   det_status status = det_core_close(core, DET_OUTCOME_OK, &call.err);
+  int32_t exit_status = det_core_exit_status(core);
   det_core_free(core);
-  return end(&call, status, NULL);
+  return end(&call, status, of_number(&call, exit_status));
 }
 
 static napi_value hparams(napi_env env, napi_callback_info info) {

@@ -94,7 +94,8 @@ int main(void) {
   }
 
   check(det_core_close(core, DET_OUTCOME_OK, &err));
+  int status = det_core_exit_status(core); /* not 0 when there is more to do */
   det_core_free(core);
   printf("to %" PRId64 "\n", step);
-  return 0;
+  return status;
 }

@@ -73,7 +73,7 @@ State restore(det_checkpoint_context *checkpoint, const char *id) {
   return state;
 }
 
-void run() {
+int run() {
   det_core_options options = DET_CORE_OPTIONS_INIT;
   options.external_id = "train-c++";  // under this name the next start finds the trial again
   options.config_json = config;
@@ -112,14 +112,14 @@ void run() {
 
   call(det_core_close, handle, DET_OUTCOME_OK);  // else Core closes, as one that failed
   std::cout << "to " << state.step << '\n';
+  return det_core_exit_status(handle);  // not 0 when there is more to do
 }
 
 }  // namespace
 
 int main() {
   try {
-    run();
-    return 0;
+    return run();
   } catch (const std::exception &error) {
     std::cerr << "train: " << error.what() << '\n';
     return 1;

@@ -152,4 +152,7 @@ func main() {
 
 	call(func(failure *C.det_error) C.det_status { return C.det_core_close(core, C.DET_OUTCOME_OK, failure) })
 	fmt.Println("to", state.step)
+	if status := int(C.det_core_exit_status(core)); status != 0 {
+		os.Exit(status) // there is more to do
+	}
 }

@@ -60,5 +60,5 @@ while ((op = detcore.nextOperation(core))) {
   detcore.reportCompleted(op, 1 - weight);
 }
 
-detcore.close(core);
+process.exitCode = detcore.close(core); // not 0 when there is more to do
 console.log("to", step);

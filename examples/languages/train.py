@@ -85,8 +85,10 @@ def main():
         call("det_searcher_op_report_completed", op, c_double(metric.value))
 
     call("det_core_close", core, c_int32(DET_OUTCOME_OK))
+    status = library.det_core_exit_status(core)  # not 0 when there is more to do
     library.det_core_free(core)
     print("to", step)
+    return status
 
 
-main()
+sys.exit(main())

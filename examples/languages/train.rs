@@ -66,6 +66,7 @@ c_functions! { "detcore", _,
         options: *const c_char, distributed: Handle, log_queue: Handle, out: *mut Handle,
         err: *mut Error,
     ) -> i32;
+    fn det_core_exit_status(core: Handle) -> i32;
     fn det_core_close(core: Handle, how: i32, err: *mut Error) -> i32;
     fn det_core_free(core: Handle);
     fn det_core_info(core: Handle) -> Handle;
@@ -137,7 +138,7 @@ unsafe fn restore(checkpoint: Handle, id: *const c_char) -> (i64, f64) {
     (step.parse().unwrap(), weight.parse().unwrap())
 }
 
-unsafe fn run() {
+unsafe fn run() -> i32 {
     let options = CString::new(OPTIONS).unwrap();
     let mut core = null_mut();
     call(|err| det_core_init_json(options.as_ptr(), null_mut(), null_mut(), &mut core, err));
@@ -176,10 +177,12 @@ unsafe fn run() {
     }
 
     call(|err| det_core_close(core, DET_OUTCOME_OK, err));
+    let status = det_core_exit_status(core); // not 0 when there is more to do
     det_core_free(core);
     println!("to {step}");
+    status
 }
 
 fn main() {
-    unsafe { run() }
+    std::process::exit(unsafe { run() })
 }

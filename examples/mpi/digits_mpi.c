@@ -245,12 +245,13 @@ int main(int argc, char **argv) {
          run(&t, op) == DET_OK) {
   }
   check(det_core_close(t.core, DET_OUTCOME_OK, &err));
+  int status = det_core_exit_status(t.core); /* not 0 when there is more to do */
 
   det_core_free(t.core);
   det_distributed_free(distributed);
   model_free(&t.model);
   dataset_free(&t.data);
   free(t.order);
-  MPI_Finalize();
-  return 0;
+  MPI_Finalize(); /* mpirun ends the others when one has left with a status that is not 0 */
+  return status;
 }

@@ -111,7 +111,7 @@ class Training:
         return True
 
 
-def main() -> None:
+def main() -> int:
     data = Dataset(sys.argv[1] if len(sys.argv) > 1 else IMAGES)
     # The signal comes from Slurm, Kubernetes or a spot machine.
     with core.init(config=CONFIG, preempt_signals=[signal.SIGTERM]) as context:
@@ -119,7 +119,8 @@ def main() -> None:
         for operation in context.searcher.operations():
             if not training.run(operation):
                 break
+    return context.exit_status  # not 0 when there is more to do
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -11,6 +11,7 @@ Each start goes on with the trial of the variable DET_EXTERNAL_ID, where that is
 from __future__ import annotations
 
 import signal
+import sys
 
 import numpy as np
 from detcore import core
@@ -58,13 +59,15 @@ def train(context: core.Context, ranks: core.DistributedContext) -> None:
             print(f"accuracy {accuracy:.4f} on {ranks.size} ranks")
 
 
-def main() -> None:
+def main() -> int:
     config = {**CONFIG, "searcher": {**CONFIG["searcher"], "max_length": {"epochs": EPOCHS}}}
     ranks = core.DistributedContext.from_env()
     with core.init(distributed=ranks, config=config, preempt_signals=[signal.SIGTERM]) as context:
         train(context, ranks)
+    ranks.allgather(None)  # mpirun ends the others when one has left with a status that is not 0
     ranks.close()
+    return context.exit_status  # not 0 when there is more to do
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

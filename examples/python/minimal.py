@@ -6,6 +6,7 @@ was stopped, until it is done. It is examples/c/minimal.c in Python.
 
 from __future__ import annotations
 
+import sys
 import time
 
 from detcore import core
@@ -37,3 +38,4 @@ with core.init(external_id="minimal", config=config) as context:
             break
         operation.report_completed((weight - 3) ** 2)
 print(f"weight {weight:.3f} at step {step}")
+sys.exit(context.exit_status)  # not 0 when there is more to do

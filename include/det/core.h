@@ -208,6 +208,18 @@ typedef int32_t det_outcome;
  * failed with that nobody has heard of.   @since 0.1 */
 DET_API det_status det_core_close(det_core *core, det_outcome how, det_error *err) DET_NOEXCEPT;
 
+/** The run was told to stop before its end: it continues with the next start. EX_TEMPFAIL of
+ * sysexits.h, which schedulers can be told to take for "start me again".   @since 0.1 */
+#define DET_EXIT_PREEMPTED 75
+
+/** The status that the process should leave with, so that whoever started it knows whether the
+ * training is done. Call it before det_core_free(), from any thread, before or after
+ * det_core_close(). Does not block.
+ * @return 0: there is no more to do; DET_EXIT_PREEMPTED: should_preempt answered DET_PREEMPTED, or
+ * the signal was acknowledged, and the last operation that the searcher handed out is not complete;
+ * 1: closed with DET_OUTCOME_ERROR. 0 for NULL.   @since 0.1 */
+DET_API int32_t det_core_exit_status(det_core *core) DET_NOEXCEPT;
+
 /** Releases the core, its views and operations. Closes first with DET_OUTCOME_ERROR if that was not
  * done. NULL does nothing.   @since 0.1 */
 DET_API void det_core_free(det_core *core) DET_NOEXCEPT;

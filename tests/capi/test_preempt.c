@@ -42,6 +42,31 @@ static void a_pause_from_outside_is_seen_and_stays(void **state) {
   assert_int_equal(det_preempt_should_preempt(preempt_of(f), &f->err), DET_OK);
 }
 
+static void the_exit_status_tells_whether_there_is_more_to_do(void **state) {
+  struct fixture *f = *state;
+  assert_int_equal(det_core_exit_status(NULL), 0);
+  assert_int_equal(det_core_exit_status(f->core), 0);
+  assert_ok(det_preempt_request(preempt_of(f)));
+  assert_int_equal(det_core_exit_status(f->core), 0); /* nobody has heard of it */
+  wait_for_the_signal(f);
+  assert_int_equal(det_core_exit_status(f->core), DET_EXIT_PREEMPTED);
+  assert_int_equal(det_preempt_should_preempt(preempt_of(f), &f->err), DET_PREEMPTED);
+  assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
+  assert_int_equal(det_core_exit_status(f->core), DET_EXIT_PREEMPTED);
+
+  restart(f, DET_OUTCOME_OK);
+  assert_int_equal(det_core_exit_status(f->core), 0);
+  assert_ok(det_preempt_request(preempt_of(f)));
+  wait_for_the_signal(f);
+  det_searcher_op *operation;
+  assert_ok(det_searcher_next(det_core_searcher(f->core), &operation, &f->err));
+  assert_int_equal(det_core_exit_status(f->core), DET_EXIT_PREEMPTED);
+  assert_ok(det_searcher_op_report_completed(operation, 0.5, &f->err));
+  assert_int_equal(det_core_exit_status(f->core), 0); /* it was done before it stopped */
+  assert_ok(det_core_close(f->core, DET_OUTCOME_ERROR, &f->err));
+  assert_int_equal(det_core_exit_status(f->core), 1);
+}
+
 static void an_acknowledgement_without_a_signal_is_refused(void **state) {
   struct fixture *f = *state;
   assert_fails(det_preempt_acknowledge(preempt_of(f), &f->err), DET_E_STATE, "none is pending");
@@ -171,6 +196,7 @@ int test_preempt(void) {
   const struct CMUnitTest tests[] = {
       CASE(without_a_signal_the_answer_is_no, setup),
       CASE(a_pause_from_outside_is_seen_and_stays, setup),
+      CASE(the_exit_status_tells_whether_there_is_more_to_do, setup),
       CASE(an_acknowledgement_without_a_signal_is_refused, setup),
       CASE(an_acknowledged_trial_is_paused_and_one_that_is_not_is_completed, setup),
       CASE(a_request_of_the_program_itself_counts_as_a_signal, setup),

@@ -270,6 +270,7 @@ void run(det::OnFailure on) {
   core.profiler().on(std::chrono::seconds(1), 10, on);
   core.profiler().off(on);
   show(core.tensorboard(), on);
+  static_cast<void>(core.exit_status());
   core.close(det::Outcome::ok, on);
 }
 

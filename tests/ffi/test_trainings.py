@@ -94,12 +94,12 @@ class Training:
         process = self.begin()
         time.sleep(chance.uniform(0, LONGEST_RUN))
         self.run_det(self.home, "pause", "1")
-        self.paused_at = self.last_line(process)
+        self.paused_at = self.last_line(process, status=75)
         self.state_when_paused = self.ask("get_trial", c_int64(1))["state"]
 
-    def last_line(self, process):
+    def last_line(self, process, status=0):
         output, _ = process.communicate(timeout=100)
-        assert process.returncode == 0, process.returncode
+        assert process.returncode == status, process.returncode
         word, step = output.split()
         assert word == "to", output
         return int(step)

@@ -31,6 +31,9 @@ void a_run_fails_by_its_exit_or_by_its_word(void **) {
   expect_facts(launcher::facts_of(left(Kind::signaled, 11), false, "ok"), true);
   expect_facts(launcher::facts_of(left(Kind::exited), false, "error"), true);
   assert_true(launcher::facts_of(left(Kind::signaled, 9), true, std::nullopt).killed);
+  expect_facts(launcher::facts_of(left(Kind::exited, 75), false, "preempted"), false);
+  expect_facts(launcher::facts_of(left(Kind::exited, 75), false, "ok"), true);
+  expect_facts(launcher::facts_of(left(Kind::exited, 75), false, std::nullopt), true);
 }
 
 void where_nobody_knows_how_it_left_its_word_counts(void **) {
@@ -48,13 +51,16 @@ void one_that_was_lost_is_not_when_it_had_said_how_it_left(void **) {
 }
 
 void people_hear_of_those_that_left_badly_by_themselves(void **) {
-  assert_string_equal(launcher::complaint_about(left(Kind::exited, 3), false)->c_str(),
+  assert_string_equal(launcher::complaint_about(left(Kind::exited, 3), false, "error")->c_str(),
                       "trial 7 left with exit code 3; `det logs 7` shows what it printed");
-  assert_string_equal(launcher::complaint_about(left(Kind::signaled, 11), false)->c_str(),
+  assert_string_equal(launcher::complaint_about(left(Kind::signaled, 11), false, "died")->c_str(),
                       "trial 7 was ended by signal 11; `det logs 7` shows what it printed");
-  assert_false(launcher::complaint_about(left(Kind::signaled, 9), true).has_value());
-  assert_false(launcher::complaint_about(left(Kind::exited), false).has_value());
-  assert_false(launcher::complaint_about(left(Kind::unknown), false).has_value());
+  assert_false(launcher::complaint_about(left(Kind::signaled, 9), true, "killed").has_value());
+  assert_false(launcher::complaint_about(left(Kind::exited), false, "ok").has_value());
+  assert_false(launcher::complaint_about(left(Kind::unknown), false, "ok").has_value());
+  assert_false(launcher::complaint_about(left(Kind::exited, 75), false, "preempted").has_value());
+  assert_true(launcher::complaint_about(left(Kind::exited, 75), false, "ok").has_value());
+  assert_true(launcher::complaint_about(left(Kind::exited, 3), false, "preempted").has_value());
 }
 
 void a_shell_tells_that_an_entrypoint_names_nothing(void **) {

@@ -95,7 +95,7 @@ void ChildProgram::start(const std::map<std::string, std::string> &variables) {
   writing = Fd();
   int os_errno = 0;
   if (read(reading.get(), &os_errno, sizeof os_errno) != sizeof os_errno) return;
-  succeeded();
+  wait();
   try {
     launcher::throw_not_started(os_errno, program_);
   } catch (const Error &error) {
@@ -114,10 +114,13 @@ int ChildProgram::next_signal() const {
 
 void ChildProgram::send(int signal) const { kill(pid_, signal); }
 
-bool ChildProgram::succeeded() {
+void ChildProgram::wait() {
   while (waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
   }
-  return WIFEXITED(status_) && WEXITSTATUS(status_) == 0;
+}
+
+bool ChildProgram::left_with(int status) const {
+  return WIFEXITED(status_) && WEXITSTATUS(status_) == status;
 }
 
 void ChildProgram::end_likewise() const {

@@ -31,8 +31,9 @@ class ChildProgram {
       if (!is_taken(signal)) send(signal);
   }
 
-  // Waits for its end. Whether that was in good order.
-  bool succeeded();
+  // For its end.
+  void wait();
+  bool left_with(int status) const;
 
   // Ends this process as the program ended.
   [[noreturn]] void end_likewise() const;

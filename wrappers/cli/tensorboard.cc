@@ -110,7 +110,7 @@ void run_tensorboard(const Session &session, const TensorboardOptions &options) 
   logdir->tell_empty();
   board.start({});
   follow_copies(board, *logdir, options.refresh);
-  board.succeeded();
+  board.wait();
   logdir.reset();  // nothing comes back from what follows
   board.end_likewise();
 }

@@ -123,7 +123,9 @@ void run_trial(const Session &session, const TrialOptions &options) {
     script.start(variables);
     wait_for_end(script, server, holder, options.preempt_on);
   }
-  const bool succeeded = script.succeeded();
+  script.wait();
+  // As it should leave where it was asked to stop.
+  const bool succeeded = script.left_with(0) || script.left_with(holder.exit_status());
   try {
     holder.close(succeeded ? DET_OUTCOME_OK : DET_OUTCOME_ERROR);
   } catch (const Failure &failure) {

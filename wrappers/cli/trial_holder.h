@@ -29,6 +29,9 @@ class TrialHolder {
   // thread.
   Json answer(const Json &request) noexcept;
 
+  // What the script should leave with.
+  int exit_status() const { return det_core_exit_status(core_.get()); }
+
   // Throws Failure where not everything was delivered, or told.
   void close(det_outcome how);
 

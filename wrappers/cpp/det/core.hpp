@@ -97,6 +97,10 @@ class Core {
     if (core_.get_deleter().log != nullptr) core_.get_deleter().log->rethrow();
   }
 
+  // What main() should return: 0, DET_EXIT_PREEMPTED where the run was told to stop before its end,
+  // or 1 where it was closed as one that failed.
+  [[nodiscard]] int exit_status() const noexcept { return det_core_exit_status(core_.get()); }
+
   [[nodiscard]] Info info() const &noexcept { return Info(det_core_info(core_.get())); }
   [[nodiscard]] DistributedView distributed() const &noexcept {
     return DistributedView(det_core_distributed(core_.get()));

@@ -56,6 +56,7 @@ DET_DTYPE_U64 = 22
 DET_DTYPE_U8 = 5
 DET_EARLY_EXIT_REASON_INVALID_HP = 101
 DET_EARLY_EXIT_REASON_USER_REQUESTED_STOP = 102
+DET_EXIT_PREEMPTED = 75
 DET_E_ACCESS = -10
 DET_E_BUSY = -13
 DET_E_CALLBACK = -7
@@ -708,6 +709,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_core_init": (c_int32, (POINTER(det_core_options), POINTER(c_void_p), POINTER(det_error), )),
     "det_core_init_json": (c_int32, (c_char_p, c_void_p, c_void_p, POINTER(c_void_p), POINTER(det_error), )),
     "det_core_close": (c_int32, (c_void_p, c_int32, POINTER(det_error), )),
+    "det_core_exit_status": (c_int32, (c_void_p, )),
     "det_core_free": (None, (c_void_p, )),
     "det_core_info": (c_void_p, (c_void_p, )),
     "det_core_distributed": (c_void_p, (c_void_p, )),

@@ -171,7 +171,14 @@ class Context:
         """What leaving the `with` block does: carries every report to the master and tells it how
         the run ended. A repeat does nothing."""
         if self._core is not None:
-            self._core.close(_outcome(exc_type, exc_val))
+            is_as_told = isinstance(exc_val, SystemExit) and exc_val.code == self.exit_status
+            self._core.close(_abi.DET_OUTCOME_OK if is_as_told else _outcome(exc_type, exc_val))
+
+    @property
+    def exit_status(self) -> int:
+        """What the process should leave with (sys.exit()): 0; 75 where the run was told to stop
+        before its end, and continues with the next start; 1 where it failed."""
+        return 0 if self._core is None else self._core.exit_status()
 
     def __enter__(self) -> Context:
         self.start()

@@ -56,6 +56,10 @@ class Core:
         core = self._core
         interruptible(lambda: call("det_core_close", core.address, outcome))
 
+    def exit_status(self) -> int:
+        status: int = library.det_core_exit_status(self._core.address)
+        return status
+
     def is_of_this_process(self) -> bool:
         return self._core.is_of_this_process()
 
