@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/client/sync.h"
+#include "core/config/experiment/experiment_config.h"
 #include "core/engine/recover_runs.h"
 #include "core/engine/traces.h"
 #include "core/journal/recovery.h"
@@ -46,7 +47,7 @@ Json EmbeddedClient::get_experiment(int64_t experiment_id) {
   Json experiment = engine_.get_experiment(experiment_id);
   const engine::KeptFiles kept = engine_.kept_files(experiment_id);
   std::vector<Json> storages = kept.storages;
-  storages.emplace_back(store_directory_.parent_path().string());
+  storages.push_back(config::store_storage(store_directory_.parent_path()));
   experiment["tensorboard"] =
       tensorboard::locations(storages, kept.cluster_id, experiment_id, logger_);
   return experiment;
@@ -56,8 +57,8 @@ Json EmbeddedClient::delete_experiment(int64_t experiment_id) {
   engine::DeletedFiles deleted;
   const engine::KeptFiles deletion = engine_.begin_deletion(experiment_id);
   try {
-    const auto home =
-        storage::make_storage_from_uri(store_directory_.parent_path().string(), logger_);
+    const auto home = storage::make_storage(config::store_storage(store_directory_.parent_path()),
+                                            std::nullopt, logger_);
     tensorboard::remove_tensorboard_files(*home, deletion.cluster_id, experiment_id);
     for (const Json &one : deletion.storages) {
       const auto storage = one.is_string() ? storage::make_storage_from_uri(one, logger_)

@@ -2,6 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/engine/places.h"
 
 namespace det::engine {
 
@@ -47,7 +48,7 @@ void record_checkpoint(Database &store, const RunInfo &run, const CheckpointRepo
       "INSERT INTO checkpoints (uuid, trial_id, run_id, steps, state, size, time, metadata,"
       " resources, storage) VALUES (?, ?, ?, ?, 'COMPLETED', ?, ?, ?, ?, ?)",
       report.id, run.trial_id, run.run_id, steps, size, now_us(), metadata, resources,
-      to_wire(report.storage));
+      to_wire(recorded_storage(home_of(store), report.storage)));
 }
 
 }  // namespace det::engine

@@ -1,7 +1,10 @@
 // The removal of checkpoints that are not kept.
+#include <set>
+
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/engine/garbage.h"
+#include "core/engine/places.h"
 #include "core/engine/storages.h"
 #include "core/engine/store.h"
 #include "core/storage/tree.h"
@@ -15,11 +18,16 @@ namespace {
 class Collector {
  public:
   Collector(Database store, Logger &logger)
-      : store_(std::move(store)), logger_(logger), storages_(logger) {}
+      : store_(std::move(store)),
+        logger_(logger),
+        storages_(home_of(store_), logger),
+        copied_(copied_store(store_)) {}
 
-  Collected collect(std::vector<StoredCheckpoint> garbage) {
-    std::erase_if(garbage, [&](const StoredCheckpoint &one) { return !is_there(one); });
-    announce(garbage);
+  Collected collect(int64_t experiment_id) {
+    std::vector<StoredCheckpoint> garbage = find_garbage(store_, experiment_id);
+    std::erase_if(garbage,
+                  [&](const StoredCheckpoint &one) { return is_shared(one) || !is_there(one); });
+    announce(garbage, experiment_id);
     for (StoredCheckpoint &one : garbage) remove(std::move(one));
     storages_.reclaim();
     return std::move(collected_);
@@ -38,6 +46,11 @@ class Collector {
 
   storage::Storage &storage_of(const StoredCheckpoint &one) { return storages_.of(one.storage); }
 
+  // Of a copied store, with the other one.
+  bool is_shared(const StoredCheckpoint &one) const {
+    return copied_ && copied_->shares(one.id, parse_json(one.storage, "where a checkpoint is"));
+  }
+
   // A checkpoint that somebody else removed is left as it is.
   bool is_there(const StoredCheckpoint &one) {
     try {
@@ -50,9 +63,13 @@ class Collector {
     }
   }
 
-  void announce(const std::vector<StoredCheckpoint> &garbage) {
+  // Without what somebody has begun to need since it was found.
+  void announce(std::vector<StoredCheckpoint> &garbage, int64_t experiment_id) {
     if (garbage.empty()) return;
     Transaction transaction(store_);
+    std::set<int64_t> still;
+    for (const StoredCheckpoint &one : find_garbage(store_, experiment_id)) still.insert(one.id);
+    std::erase_if(garbage, [&](const StoredCheckpoint &one) { return !still.contains(one.id); });
     for (const StoredCheckpoint &one : garbage) mark(one, "PARTIALLY_DELETED");
     transaction.commit();
     logger_.debug("deleting " + std::to_string(garbage.size()) + " checkpoints that are not kept");
@@ -88,6 +105,7 @@ class Collector {
   Database store_;
   Logger &logger_;
   Storages storages_;
+  const std::optional<CopiedStore> copied_;
   Collected collected_;
 };
 
@@ -95,9 +113,7 @@ class Collector {
 
 Collected delete_garbage(const std::filesystem::path &store_directory, int64_t experiment_id,
                          Logger &logger) {
-  Database store = open_store(store_directory, false, {});
-  std::vector<StoredCheckpoint> garbage = find_garbage(store, experiment_id);
-  return Collector(std::move(store), logger).collect(std::move(garbage));
+  return Collector(open_store(store_directory, false, {}), logger).collect(experiment_id);
 }
 
 void collect_garbage(const std::filesystem::path &store_directory, int64_t experiment_id,

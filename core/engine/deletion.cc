@@ -6,6 +6,7 @@
 #include "core/engine/change.h"
 #include "core/engine/experiment.h"
 #include "core/engine/lifecycle.h"
+#include "core/engine/places.h"
 #include "core/engine/states.h"
 #include "core/engine/storages.h"
 
@@ -47,13 +48,10 @@ void require_unused(Database &store, int64_t experiment_id) {
     refuse_deletion(experiment_id, "checkpoint " + registered.text(0) +
                                        " is a version of a model; delete that version first");
   Query user = store.query(
-      std::string("SELECT users.id FROM experiments AS users WHERE users.id<>?1"
-                  " AND users.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING',"
-                  " 'DELETE_FAILED') AND EXISTS (SELECT 1 FROM trials WHERE experiment_id=?1"
-                  " AND (trials.id=") +
-          store.dialect().source_trial_id + " OR EXISTS (SELECT 1 FROM checkpoints" +
-          " WHERE trial_id=trials.id AND uuid=" + store.dialect().source_checkpoint +
-          "))) ORDER BY users.id LIMIT 1",
+      "SELECT users.id FROM experiments AS users JOIN checkpoints ON uuid=users.source"
+      " JOIN trials ON trials.id=trial_id WHERE users.id<>?1 AND trials.experiment_id=?1"
+      " AND users.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED')"
+      " ORDER BY users.id LIMIT 1",
       experiment_id);
   if (user.next())
     refuse_deletion(experiment_id, "experiment " + std::to_string(user.integer(0)) +
@@ -99,6 +97,7 @@ void begin_deletion(Store &store, int64_t experiment_id) {
                                        "'; `det ls -e` shows the ones there are");
     require_over(store, experiment_id, row.text(0));
     require_unused(change.records(), experiment_id);
+    require_own_files(change.records(), experiment_id);
   }
   change.records().run("UPDATE experiments SET state=? WHERE id=?", state::deleting, experiment_id);
   // Nobody starts from what may begin to go.
@@ -115,13 +114,16 @@ std::vector<Json> storages_of(Database &store, int64_t experiment_id) {
       "SELECT DISTINCT storage FROM trials JOIN checkpoints ON trial_id=trials.id"
       " WHERE experiment_id=?",
       experiment_id);
-  while (rows.next()) found.insert(rows.text(0));
+  const auto add = [&](const Json &recorded) {
+    found.insert(to_wire(used_storage(home_of(store), recorded)));
+  };
+  while (rows.next()) add(parse_json(rows.view(0), "a stored storage"));
   Query config = store.query("SELECT config FROM experiments WHERE id=?", experiment_id);
   if (config.next())
     if (const Json section =
             read_config(store, experiment_id, config.view(0)).value("checkpoint_storage", Json());
         !section.is_null())
-      found.insert(to_wire(section));
+      add(section);
   std::vector<Json> storages;
   for (const std::string &text : found) storages.push_back(parse_json(text, "a stored storage"));
   return storages;
@@ -129,7 +131,7 @@ std::vector<Json> storages_of(Database &store, int64_t experiment_id) {
 
 DeletedFiles delete_files(Database &store, int64_t experiment_id, Logger &logger) {
   const std::vector<StoredFiles> files = files_of(store, experiment_id);
-  Storages storages(logger);
+  Storages storages(home_of(store), logger);
   DeletedFiles deleted;
   std::optional<Error> failure;
   for (const StoredFiles &one : files) {
@@ -160,9 +162,9 @@ void require_unused(Database &store, const std::string &uuid) {
   if (registered.next())
     throw Error(Code::state, tried + "it is a version of a model; delete that version first");
   Query user = store.query(
-      std::string("SELECT id FROM experiments WHERE state NOT IN"
-                  " ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED') AND ") +
-          store.dialect().source_checkpoint + "=? ORDER BY id LIMIT 1",
+      "SELECT id FROM experiments WHERE state NOT IN"
+      " ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED') AND source=?"
+      " ORDER BY id LIMIT 1",
       uuid);
   if (user.next())
     throw Error(Code::state, tried + "experiment " + std::to_string(user.integer(0)) +
@@ -187,10 +189,11 @@ int64_t delete_checkpoint(Store &store, const std::string &uuid, Logger &logger)
     size = row.integer(1);
   }
   require_unused(change.records(), uuid);
+  require_own_files(change.records(), uuid);
   change.records().run(
       "UPDATE checkpoints SET state='PARTIALLY_DELETED' WHERE uuid=? AND state<>'DELETED'", uuid);
   change.commit();
-  Storages storages(logger);
+  Storages storages(home_of(store.database()), logger);
   require_there(storages.of(where));
   storages.of(where).remove(uuid);
   store.database().run("UPDATE checkpoints SET state='DELETED' WHERE uuid=?", uuid);

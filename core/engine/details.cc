@@ -6,6 +6,7 @@
 #include "core/config/secrets.h"
 #include "core/engine/engine.h"
 #include "core/engine/entries.h"
+#include "core/engine/places.h"
 #include "core/engine/ranks.h"
 #include "core/engine/recorded_search.h"
 #include "core/engine/resume.h"
@@ -152,7 +153,7 @@ Json Engine::description(int64_t experiment_id) {
   Json experiment = entry_of_experiment(experiment_id, "reading an experiment");
   Query config = records().query("SELECT config FROM experiments WHERE id=?", experiment_id);
   config.next();
-  experiment["config"] = config::with_masked_secrets(stored_json(config, 0));
+  experiment["config"] = config::with_masked_secrets(used_config(records(), config.view(0)));
   experiment["error"] = failure_of(records(), experiment.at("state"), experiment_id);
   return experiment;
 }

@@ -8,8 +8,6 @@ struct Dialect {
   // Columns of experiments.
   const char *searcher_name;         // as JSON
   const char *searcher_metric_name;  // as JSON
-  const char *source_trial_id;       // `searcher.source_trial_id`, NULL where there is none
-  const char *source_checkpoint;
 
   // Conditions on experiments, true where the parameter is empty.
   const char *has_name;  // ?2, a glob

@@ -13,6 +13,7 @@
 #include "core/config/secrets.h"
 #include "core/engine/checkpoint_records.h"
 #include "core/engine/lifecycle.h"
+#include "core/engine/places.h"
 
 namespace det::engine {
 
@@ -38,24 +39,20 @@ LaunchPlan plan_from_json(const Json &json) {
   return plan;
 }
 
-// The trial goes before the checkpoint, as on the platform.
 std::optional<std::string> find_warm_start(Database &store, const Json &config) {
+  const std::optional<std::string> source = source_of(store, config);
   const Json searcher = config.value("searcher", Json::object());
   const Json trial = searcher.value("source_trial_id", Json());
   const Json uuid = searcher.value("source_checkpoint_uuid", Json());
-  const std::string tried = "making an experiment: ";
-  if (trial.is_number_integer()) {
-    if (const auto latest = latest_checkpoint(store, trial.get<int64_t>())) return latest->uuid;
-    throw Error(Code::not_found, tried + "no checkpoint found for source trial " + trial.dump() +
+  const std::string tried = "making an experiment: no checkpoint found ";
+  if (!source && trial.is_number_integer())
+    throw Error(Code::not_found, tried + "for source trial " + trial.dump() +
                                      " (searcher.source_trial_id); `det checkpoints` lists them");
-  }
-  if (!uuid.is_string()) return std::nullopt;
-  Query found = store.query("SELECT 1 FROM checkpoints WHERE uuid=? AND state='COMPLETED'",
-                            uuid.get<std::string>());
-  if (found.next()) return uuid.get<std::string>();
-  throw Error(Code::not_found, tried + "no checkpoint found with UUID " + uuid.dump() +
-                                   " (searcher.source_checkpoint_uuid); `det checkpoints` lists "
-                                   "them");
+  if (!source && uuid.is_string())
+    throw Error(Code::not_found, tried + "with UUID " + uuid.dump() +
+                                     " (searcher.source_checkpoint_uuid); `det checkpoints` lists "
+                                     "them");
+  return source;
 }
 
 fs::path owner_path(const fs::path &directory) { return directory / "owner"; }
@@ -79,6 +76,22 @@ OwnerLock take_seat(const fs::path &directory, int64_t experiment_id) {
 
 }  // namespace
 
+// The trial goes before the checkpoint, as on the platform.
+std::optional<std::string> source_of(Database &store, const Json &config) {
+  const Json searcher = config.value("searcher", Json());
+  if (!searcher.is_object()) return std::nullopt;
+  const Json trial = searcher.value("source_trial_id", Json());
+  const Json uuid = searcher.value("source_checkpoint_uuid", Json());
+  if (trial.is_number_integer()) {
+    const auto latest = latest_checkpoint(store, trial.get<int64_t>());
+    return latest ? std::optional(latest->uuid) : std::nullopt;
+  }
+  if (!uuid.is_string()) return std::nullopt;
+  Query found = store.query("SELECT uuid FROM checkpoints WHERE uuid=? AND state='COMPLETED'",
+                            uuid.get<std::string>());
+  return found.next() ? std::optional(found.text(0)) : std::nullopt;
+}
+
 Json labels_of(const Json &config) {
   Json labels = config.value("labels", Json());
   const bool is_list = labels.is_array() && std::ranges::all_of(labels, &Json::is_string);
@@ -92,10 +105,10 @@ int64_t create_experiment(Database &store, const Json &config, const std::string
   const Json secrets = config::take_secrets(recorded);
   store.run(
       "INSERT INTO experiments (name, state, config, created, managed, original_config, launch,"
-      " progress, tags) VALUES (?, ?, ?, ?, 1, ?, ?, 0, ?)",
-      config.at("name").get<std::string>(), state::paused, to_wire(recorded), now_us(),
+      " progress, tags, source) VALUES (?, ?, ?, ?, 1, ?, ?, 0, ?, ?)",
+      config.at("name").get<std::string>(), state::paused, to_wire(recorded_config(store, recorded)), now_us(),
       config::with_masked_secrets(original, secrets), to_wire(to_json(launch)),
-      to_wire(labels_of(config)));
+      to_wire(labels_of(config)), launch.warm_start);
   const int64_t experiment_id = store.last_id();
   keep_secrets(store, experiment_id, secrets);
   return experiment_id;
@@ -109,7 +122,7 @@ void keep_secrets(Database &store, int64_t experiment_id, const Json &secrets) {
 }
 
 Json read_config(Database &store, int64_t experiment_id, std::string_view recorded) {
-  Json config = parse_json_object(recorded, "the stored configuration");
+  Json config = used_config(store, recorded);
   const fs::path path = secrets_path(store, experiment_id);
   Json secrets = Json::object();
   if (access(path.c_str(), R_OK) == 0)

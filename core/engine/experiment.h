@@ -43,6 +43,10 @@ struct ExperimentRecord {
 int64_t create_experiment(Database &store, const Json &config, const std::string &original,
                           LaunchPlan launch);
 
+// The checkpoint that trials with this configuration start from, of those that are whole:
+// `searcher.source_trial_id` or `source_checkpoint_uuid`.
+std::optional<std::string> source_of(Database &store, const Json &config);
+
 // The tags that an experiment begins with.
 Json labels_of(const Json &config);
 

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/engine/best_validation.h"
+#include "core/engine/checkpoint_records.h"
 #include "core/engine/experiment.h"
 
 namespace det::engine {
@@ -37,30 +38,21 @@ Json experiment_config(Database &store, int64_t experiment_id) {
   return read_config(store, experiment_id, found.view(0));
 }
 
-// All checkpoints of the experiment but those that trials of any experiment start from: the one
-// that a configuration names, or the latest that the trial it names had by then. A row for each
-// report of validation at the step of the checkpoint.
-std::string candidates_with_reports(const Dialect &dialect) {
-  return std::string("WITH sources AS (SELECT ") + dialect.source_checkpoint +
-         " AS uuid FROM experiments UNION ALL"
-         " SELECT (SELECT uuid FROM checkpoints WHERE trial_id=" +
-         dialect.source_trial_id +
-         R"sql(
-              AND state='COMPLETED' AND time<=experiments.created
-            ORDER BY steps DESC, time DESC, id DESC LIMIT 1) FROM experiments)
-SELECT checkpoints.id, uuid, checkpoints.trial_id, checkpoints.steps, size, checkpoints.state,
-  resources, storage, registered, metrics.id, metrics
-FROM trials JOIN checkpoints ON checkpoints.trial_id=trials.id
-LEFT JOIN metrics ON metrics.trial_id=trials.id AND metric_group='validation'
-  AND metrics.steps=checkpoints.steps AND archived=0
-WHERE experiment_id=? AND uuid NOT IN (SELECT uuid FROM sources WHERE uuid IS NOT NULL)
-ORDER BY checkpoints.id, metrics.id
-)sql";
-}
-
-std::vector<Candidate> find_candidates(Database &store, int64_t experiment_id) {
+// Checkpoints but those that trials of any experiment start from. A row for each report of
+// validation at the step of the checkpoint.
+std::vector<Candidate> find_candidates(Database &store, const std::string &which, int64_t id) {
   std::vector<Candidate> candidates;
-  Query rows = store.query(candidates_with_reports(store.dialect()), experiment_id);
+  Query rows = store.query(
+      "SELECT checkpoints.id, uuid, checkpoints.trial_id, checkpoints.steps, size,"
+      " checkpoints.state, resources, storage, registered, metrics.id, metrics"
+      " FROM trials JOIN checkpoints ON checkpoints.trial_id=trials.id"
+      " LEFT JOIN metrics ON metrics.trial_id=trials.id AND metric_group='validation'"
+      "  AND metrics.steps=checkpoints.steps AND archived=0"
+      " WHERE " +
+          which +
+          " AND NOT EXISTS (SELECT 1 FROM experiments WHERE source=uuid)"
+          " ORDER BY checkpoints.id, metrics.id",
+      id);
   while (rows.next()) {
     if (candidates.empty() || candidates.back().checkpoint.id != rows.integer(0))
       candidates.push_back({{rows.integer(0), rows.text(1), rows.integer(2), rows.integer(3),
@@ -94,6 +86,35 @@ std::vector<int64_t> ranks(const std::vector<Candidate> &candidates, Part part, 
   return ranks;
 }
 
+// Those that the rule does not keep. `latest_part`: of what the newest are kept together.
+template <class LatestPart>
+std::vector<StoredCheckpoint> not_kept(std::vector<Candidate> candidates, const KeepRule &rule,
+                                       const Json &config, LatestPart latest_part) {
+  const auto metric = searcher_metric(config);
+  for (Candidate &candidate : candidates)
+    if (metric) candidate.metric = rank_of(searcher_value(candidate.metrics, *metric), *metric);
+    else candidate.metric = rank_of(std::nullopt, {});
+
+  const auto by_metric = [](const Candidate &of) { return std::pair(of.metric, of.validation); };
+  const auto in_trial = [](const Candidate &of) { return of.validated_trial(); };
+  const auto experiment_ranks = ranks(
+      candidates, [](const Candidate &) { return 0; }, by_metric);
+  const auto trial_ranks = ranks(candidates, in_trial, by_metric);
+  const auto latest_ranks =
+      ranks(candidates, latest_part, [](const Candidate &of) { return -of.checkpoint.steps; });
+
+  std::vector<StoredCheckpoint> garbage;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const bool has_metric = candidates[i].metric.first < rank_of(std::nullopt, {}).first;
+    const bool is_best = has_metric && (experiment_ranks[i] <= rule.experiment_best ||
+                                        trial_ranks[i] <= rule.trial_best);
+    const bool is_latest = latest_ranks[i] <= rule.trial_latest;
+    if (!is_best && !is_latest && !candidates[i].registered)
+      garbage.push_back(std::move(candidates[i].checkpoint));
+  }
+  return garbage;
+}
+
 }  // namespace
 
 KeepRule keep_rule(const Json &config) {
@@ -114,34 +135,43 @@ KeepRule keep_rule(const Json &config) {
 
 std::vector<StoredCheckpoint> find_garbage(Database &store, int64_t experiment_id,
                                            const KeepRule &rule) {
-  const auto metric = searcher_metric(experiment_config(store, experiment_id));
-  std::vector<Candidate> candidates = find_candidates(store, experiment_id);
-  for (Candidate &candidate : candidates)
-    if (metric) candidate.metric = rank_of(searcher_value(candidate.metrics, *metric), *metric);
-    else candidate.metric = rank_of(std::nullopt, {});
+  return not_kept(find_candidates(store, "experiment_id=?", experiment_id), rule,
+                  experiment_config(store, experiment_id), [&](const Candidate &of) {
+                    return rule.latest_per_trial ? of.checkpoint.trial_id : of.validated_trial();
+                  });
+}
 
-  const auto by_metric = [](const Candidate &of) { return std::pair(of.metric, of.validation); };
-  const auto in_trial = [](const Candidate &of) { return of.validated_trial(); };
-  const auto experiment_ranks = ranks(
-      candidates, [](const Candidate &) { return 0; }, by_metric);
-  const auto trial_ranks = ranks(candidates, in_trial, by_metric);
-  const auto latest_ranks = ranks(
-      candidates,
-      [&](const Candidate &of) {
-        return rule.latest_per_trial ? of.checkpoint.trial_id : of.validated_trial();
-      },
-      [](const Candidate &of) { return -of.checkpoint.steps; });
-
-  std::vector<StoredCheckpoint> garbage;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    const bool has_metric = candidates[i].metric.first < rank_of(std::nullopt, {}).first;
-    const bool is_best = has_metric && (experiment_ranks[i] <= rule.experiment_best ||
-                                        trial_ranks[i] <= rule.trial_best);
-    const bool is_latest = latest_ranks[i] <= rule.trial_latest;
-    if (!is_best && !is_latest && !candidates[i].registered)
-      garbage.push_back(std::move(candidates[i].checkpoint));
-  }
-  return garbage;
+std::vector<StoredCheckpoint> find_superseded(Database &store, int64_t trial_id) {
+  Query trial = store.query("SELECT experiment_id FROM trials WHERE id=?", trial_id);
+  if (!trial.next()) return {};
+  const int64_t experiment_id = trial.integer(0);
+  const Json config = experiment_config(store, experiment_id);
+  const KeepRule rule = keep_rule(config);
+  // In the trial all is there that decides, unless the best of the experiment are kept.
+  const bool alone = rule.experiment_best == 0;
+  std::vector<Candidate> candidates = find_candidates(
+      store,
+      std::string(alone ? "trials.id=?" : "experiment_id=?") + " AND checkpoints.state<>'DELETED'",
+      alone ? trial_id : experiment_id);
+  // What somebody began to delete counts no more, and is deleted to the end.
+  std::vector<StoredCheckpoint> superseded;
+  std::erase_if(candidates, [&](const Candidate &one) {
+    if (one.checkpoint.state == "COMPLETED") return false;
+    superseded.push_back(one.checkpoint);
+    return true;
+  });
+  int64_t newest = 0;
+  for (const Candidate &one : candidates)
+    if (one.checkpoint.trial_id == trial_id) newest = std::max(newest, one.checkpoint.id);
+  const auto latest = latest_checkpoint(store, trial_id);
+  for (StoredCheckpoint &one :
+       not_kept(std::move(candidates), rule, config, [&](const Candidate &of) {
+         return std::pair(of.checkpoint.trial_id, !rule.latest_per_trial && of.validation);
+       }))
+    if (one.id != newest && (!latest || one.uuid != latest->uuid))
+      superseded.push_back(std::move(one));
+  std::erase_if(superseded, [&](const StoredCheckpoint &one) { return one.trial_id != trial_id; });
+  return superseded;
 }
 
 std::vector<StoredCheckpoint> find_garbage(Database &store, int64_t experiment_id) {

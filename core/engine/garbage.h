@@ -41,6 +41,11 @@ std::vector<StoredCheckpoint> find_garbage(Database &store, int64_t experiment_i
 // By the rule of the experiment's configuration, and without those deleted before.
 std::vector<StoredCheckpoint> find_garbage(Database &store, int64_t experiment_id);
 
+// Of a trial that runs: what the rule of its experiment's configuration does not keep now, and what
+// somebody began to delete. Without the one from which the trial would go on, and the newest; and
+// without what may count once other trials have ended. Those deleted before do not count.
+std::vector<StoredCheckpoint> find_superseded(Database &store, int64_t trial_id);
+
 struct Collected {
   std::vector<StoredCheckpoint> deleted;
   size_t failures = 0;  // of checkpoints, each of them logged

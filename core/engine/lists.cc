@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/engine/engine.h"
 #include "core/engine/entries.h"
+#include "core/engine/places.h"
 
 namespace det::engine {
 
@@ -96,7 +97,7 @@ Json Engine::entry_of_checkpoint(const std::string &id) {
                                      records().path().string() +
                                      "'; `det checkpoints` shows the ones there are");
   Json checkpoint = checkpoint_entry(row);
-  checkpoint["storage"] = stored_json(row, 10);
+  checkpoint["storage"] = used_storage(home_of(records()), stored_json(row, 10));
   return checkpoint;
 }
 

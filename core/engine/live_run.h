@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -60,9 +61,13 @@ class LiveRun {
   bool has_made_checkpoint(const std::string &id);
   std::vector<CheckpointEntry> checkpoints();  // complete ones of the trial, most steps first
   std::optional<Json> checkpoint_metadata(const std::string &id);
+  std::optional<Json> checkpoint_storage(const std::string &id);
   bool withdraw_checkpoint(const std::string &id);
   bool reinstate_checkpoint(const std::string &id);
   void checkpoint_deleted(const std::string &id);
+  // Withdraws what is superseded by now (find_superseded()), of what this run's storage has, except
+  // what is `held`.
+  std::vector<std::string> withdraw_superseded(const std::set<std::string> &held);
 
   void set_metadata(const Json &metadata);
   Json metadata();

@@ -1,7 +1,9 @@
 // Checkpoints of a run that lives.
 #include "core/engine/change.h"
 #include "core/engine/checkpoint_records.h"
+#include "core/engine/garbage.h"
 #include "core/engine/live_run.h"
+#include "core/engine/places.h"
 
 namespace det::engine {
 
@@ -33,11 +35,43 @@ bool LiveRun::move_checkpoint(const std::string &id, std::string_view from, std:
 }
 
 bool LiveRun::withdraw_checkpoint(const std::string &id) {
+  {
+    const std::lock_guard guard(mutex_);
+    require_own_files(records(), id);
+  }
   return move_checkpoint(id, "COMPLETED", "PARTIALLY_DELETED");
 }
 
 bool LiveRun::reinstate_checkpoint(const std::string &id) {
   return move_checkpoint(id, "PARTIALLY_DELETED", "COMPLETED");
+}
+
+// A power cut may take this back: who then looks for the files finds that they are gone.
+std::vector<std::string> LiveRun::withdraw_superseded(const std::set<std::string> &held) {
+  const std::lock_guard guard(mutex_);
+  const int64_t trial_id = run_.info.trial_id;
+  const auto find = [&] {
+    std::vector<StoredCheckpoint> found = find_superseded(records(), trial_id);
+    std::erase_if(found, [&](const StoredCheckpoint &one) { return held.contains(one.uuid); });
+    return found;
+  };
+  std::vector<std::string> ids;
+  if (find().empty()) return ids;
+  const auto copied = copied_store(records());
+  Change change(store_, Durability::relaxed);
+  Query newest = records().query(
+      "SELECT storage FROM checkpoints WHERE trial_id=? AND run_id=? ORDER BY id DESC LIMIT 1",
+      trial_id, run_.info.run_id);
+  const std::string storage = newest.next() ? newest.text(0) : std::string();
+  for (const StoredCheckpoint &one : find()) {
+    if (one.storage != storage) continue;
+    if (copied && copied->shares(one.id, parse_json(one.storage, "where a checkpoint is")))
+      continue;
+    records().run("UPDATE checkpoints SET state='PARTIALLY_DELETED' WHERE id=?", one.id);
+    ids.push_back(one.uuid);
+  }
+  change.commit();
+  return ids;
 }
 
 std::vector<CheckpointEntry> LiveRun::checkpoints() {
@@ -56,6 +90,14 @@ std::optional<Json> LiveRun::checkpoint_metadata(const std::string &id) {
   Query found = records().query("SELECT metadata FROM checkpoints WHERE uuid=?", id);
   if (!found.next()) return std::nullopt;
   return parse_json_object(found.view(0), "the metadata of checkpoint " + id);
+}
+
+std::optional<Json> LiveRun::checkpoint_storage(const std::string &id) {
+  const std::lock_guard guard(mutex_);
+  Query found = records().query("SELECT storage FROM checkpoints WHERE uuid=?", id);
+  if (!found.next()) return std::nullopt;
+  return used_storage(home_of(records()),
+                      parse_json(found.view(0), "where checkpoint " + id + " is"));
 }
 
 void LiveRun::checkpoint_deleted(const std::string &id) {

@@ -1,26 +1,30 @@
 // The storages that checkpoints say they are in, each built once.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "core/base/json.h"
 #include "core/base/log.h"
+#include "core/engine/places.h"
 #include "core/storage/storage.h"
 
 namespace det::engine {
 
 class Storages {
  public:
-  // `logger` outlives this.
-  explicit Storages(Logger &logger) : logger_(std::shared_ptr<void>(), &logger) {}
+  // Of the store in `home`. `logger` outlives this.
+  Storages(std::filesystem::path home, Logger &logger)
+      : home_(std::move(home)), logger_(std::shared_ptr<void>(), &logger) {}
 
-  storage::Storage &of(const std::string &config) {
+  storage::Storage &of(const std::string &config) {  // as it is recorded
     auto &storage = storages_[config];
     if (!storage)
-      storage = storage::make_storage(parse_json_object(config, "where the checkpoint is"),
-                                      std::nullopt, logger_);
+      storage = storage::make_storage(
+          used_storage(home_, parse_json_object(config, "where the checkpoint is")), std::nullopt,
+          logger_);
     return *storage;
   }
 
@@ -31,6 +35,7 @@ class Storages {
   }
 
  private:
+  std::filesystem::path home_;
   std::shared_ptr<Logger> logger_;
   std::map<std::string, std::unique_ptr<storage::Storage>> storages_;
 };

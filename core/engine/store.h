@@ -31,6 +31,9 @@ std::filesystem::path store_path(const std::filesystem::path &store_directory);
 Database open_store(const std::filesystem::path &store_directory, bool create,
                     const StoreOptions &options);
 
+// Of the one there, which may be of any release and is left as it is.
+std::string read_cluster_id(const std::filesystem::path &store_directory);
+
 // One connection to it, for the files of this room. Used by one thread at a time.
 class Store {
  public:

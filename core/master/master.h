@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,10 @@ class Master : public ReportSink {
   // Those of this trial that are complete, the one of the most steps first.
   virtual std::vector<engine::CheckpointEntry> checkpoints() = 0;
   virtual std::optional<Json> checkpoint_metadata(const std::string &id) = 0;
+  // The storage that it is in, as a configuration; nothing where this master does not tell.
+  virtual std::optional<Json> checkpoint_storage(const std::string & /*id*/) {
+    return std::nullopt;
+  }
   // Whether it is of this library, which never stores one without a manifest.
   virtual bool has_made_checkpoint(const std::string &id) = 0;
 
@@ -75,6 +80,13 @@ class Master : public ReportSink {
   // None of its files has gone after all. False where this master takes nothing back.
   virtual bool reinstate_checkpoint(const std::string &id) = 0;
   virtual void checkpoint_deleted(const std::string &id) = 0;
+
+  // Withdraws what the experiment's configuration does not keep beside the checkpoints that were
+  // reported since, except what is `held`: the caller deletes it. None where the master itself sees
+  // to that.
+  virtual std::vector<std::string> withdraw_superseded(const std::set<std::string> & /*held*/) {
+    return {};
+  }
 
   // What the caller wants to keep with the trial: an object, replaced as a whole.
   virtual void set_metadata(const Json &metadata) = 0;

@@ -95,7 +95,8 @@ std::unique_ptr<Storage> make_shared_fs(const Json &config,
 
 std::unique_ptr<Storage> make_directory(const Json &config, std::shared_ptr<Logger> logger) {
   allow_only(config, {"container_path", "deduplicate"});
-  const std::string path = required_text(config, "container_path");
+  // What is recorded says the same in any working directory.
+  const std::string path = fs::absolute(required_text(config, "container_path")).string();
   return open_directory(path, {{"type", "directory"}, {"container_path", path}}, "container_path",
                         wants_deduplication(config), std::move(logger));
 }

@@ -67,6 +67,69 @@ void one_that_an_experiment_starts_from_is_kept(const World &world) {
   assert_int_equal(garbage(), 0);
 }
 
+using Ids = std::vector<std::string>;
+
+void what_later_ones_leave_behind_is_withdrawn(const World &world) {
+  auto run = world.start();
+  const auto save = [&](int64_t steps, double loss) {
+    deliver(*run, {validation(static_cast<uint64_t>(steps), steps, loss)});
+    run->report_checkpoint(checkpoint("at" + std::to_string(steps), steps));
+    return run->withdraw_superseded({});
+  };
+  assert_equal(save(1, 0.5), Ids());
+  assert_equal(save(2, 0.1), Ids({"at1"}));
+  assert_equal(run->withdraw_superseded({}), Ids({"at1"}));  // nobody has deleted it yet
+  run->checkpoint_deleted("at1");
+  assert_equal(save(3, 0.9), Ids());
+  assert_equal(save(4, 0.8), Ids({"at3"}));
+  run->checkpoint_deleted("at3");
+  assert_false(run->knows_checkpoint("at3"));
+  assert_true(run->knows_checkpoint("at2") && run->knows_checkpoint("at4"));
+  run->complete_operation(10, {});
+  run->end(engine::RunExit::ok);
+  // The rule of the end finds no more.
+  engine::Engine engine = world.engine();
+  const Json garbage = engine.collect_garbage(run->info().experiment_id, true, quiet());
+  assert_int_equal(garbage.at("checkpoints").size(), 0);
+}
+
+void what_a_trial_or_a_person_needs_is_not_withdrawn(const World &world) {
+  auto run = world.start();
+  const auto save = [&](const std::string &id, int64_t steps) {
+    run->report_checkpoint(checkpoint(id, steps));
+  };
+  save("held", 1);
+  save("source", 2);
+  world.engine().create_experiment(
+      {{"name", "heir"}, {"searcher", {{"source_checkpoint_uuid", "source"}}}}, "", {});
+  save("furthest", 9);
+  // A program that begins anew: the trial would go on from the other one.
+  save("newest", 3);
+  assert_equal(run->withdraw_superseded({"held"}), Ids());
+  save("newer", 4);
+  assert_equal(run->withdraw_superseded({"held"}), Ids({"newest"}));
+  run->checkpoint_deleted("newest");
+  assert_equal(run->withdraw_superseded({}), Ids({"held"}));
+}
+
+void the_rule_of_the_configuration_is_what_counts(const World &world) {
+  engine::RunRequest request = world.request();
+  request.config["checkpoint_storage"] = {{"save_trial_latest", 3}};
+  auto run = engine::start_live_run(request);
+  for (int i = 1; i <= 5; ++i) run->report_checkpoint(checkpoint("at" + std::to_string(i), i));
+  assert_equal(run->withdraw_superseded({}), Ids({"at1", "at2"}));
+}
+
+void what_is_in_another_storage_is_left_to_the_end(const World &world) {
+  auto run = world.start();
+  engine::CheckpointReport other = checkpoint("other", 1);
+  other.storage["host_path"] = "/somewhere";
+  run->report_checkpoint(other);
+  run->report_checkpoint(checkpoint("at2", 2));
+  run->report_checkpoint(checkpoint("at3", 3));
+  assert_equal(run->withdraw_superseded({}), Ids({"at2"}));
+}
+
 }  // namespace
 }  // namespace det::test
 
@@ -76,5 +139,9 @@ int test_checkpoints() {
                          {behaviour(a_checkpoint_is_recorded_once),
                           behaviour(the_next_run_starts_from_the_latest_that_is_whole),
                           behaviour(the_best_and_the_latest_are_kept),
-                          behaviour(one_that_an_experiment_starts_from_is_kept)});
+                          behaviour(one_that_an_experiment_starts_from_is_kept),
+                          behaviour(what_later_ones_leave_behind_is_withdrawn),
+                          behaviour(what_a_trial_or_a_person_needs_is_not_withdrawn),
+                          behaviour(the_rule_of_the_configuration_is_what_counts),
+                          behaviour(what_is_in_another_storage_is_left_to_the_end)});
 }

@@ -7,6 +7,7 @@
 
 #include "core/engine/best_validation.h"
 #include "core/engine/checkpoint_records.h"
+#include "core/engine/experiment.h"
 #include "core/engine/garbage.h"
 #include "core/engine/report_writer.h"
 #include "tests/cmocka.h"
@@ -30,8 +31,9 @@ class World {
   }
 
   void add_experiment(const Json &config) {
-    store_.run("INSERT INTO experiments (name, state, config, created) VALUES ('e', ?, ?, ?)",
-               "COMPLETED", to_wire(config), INT64_MAX);
+    store_.run(
+        "INSERT INTO experiments (name, state, config, created, source) VALUES ('e', ?, ?, ?, ?)",
+        "COMPLETED", to_wire(config), INT64_MAX, engine::source_of(store_, config));
   }
   void add_checkpoint(int64_t trial, const std::string &id, const Json &metadata,
                       const Json &storage = {{"type", "directory"}}) {
@@ -135,6 +137,45 @@ void the_recorded_rule_decides_what_goes(void **) {
       fail_msg("should have thrown");
     }
   }
+}
+
+// While trials run, nothing goes that the rule would keep at the end.
+void what_goes_while_trials_run_goes_at_the_end_too(void **) {
+  const Json recording = recorded_worlds();
+  size_t gone = 0;
+  for (const Json &recorded : recording.at("worlds")) {
+    const auto world = played(recording, recorded);
+    const auto trials = recorded.at("trials").get<int64_t>();
+    for (const Json &result : recorded.at("results")) {
+      const Json &keep = result[0];
+      const Ids at_end = garbage(*world, {keep[0], keep[1], keep[2]});
+      world->store().run(
+          "UPDATE experiments SET config=json_set(config, '$.checkpoint_storage', json(?)) WHERE "
+          "id=1",
+          to_wire({{"save_experiment_best", keep[0]},
+                   {"save_trial_best", keep[1]},
+                   {"save_trial_latest", keep[2]}}));
+      for (int64_t trial = 1; trial <= trials; ++trial)
+        for (const engine::StoredCheckpoint &one : engine::find_superseded(world->store(), trial)) {
+          assert_equal(one.trial_id, trial);
+          if (one.state != "COMPLETED") continue;
+          ++gone;
+          if (std::ranges::count(at_end, std::stoll(one.uuid)) == 0)
+            fail_msg("%s: %s", recorded.at("name").dump().c_str(), result.dump().c_str());
+        }
+    }
+  }
+  assert_true(gone > 0);
+}
+
+void the_only_checkpoint_of_a_trial_stays_while_others_are_further(void **) {
+  World world(searching("loss", true), 2);
+  for (int i = 1; i <= 3; ++i)
+    world.add_checkpoint(1, std::to_string(i), {{"steps_completed", 100 * i}});
+  world.add_checkpoint(2, "4", {{"steps_completed", 50}});
+  assert_equal(garbage(world, {0, 1, 1}), Ids({1, 2, 4}));
+  assert_int_equal(engine::find_superseded(world.store(), 1).size(), 2);
+  assert_int_equal(engine::find_superseded(world.store(), 2).size(), 0);
 }
 
 void trials_have_the_recorded_best_validations(void **) {
@@ -370,6 +411,8 @@ int test_garbage() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(the_recorded_rule_decides_what_goes),
+      cmocka_unit_test(what_goes_while_trials_run_goes_at_the_end_too),
+      cmocka_unit_test(the_only_checkpoint_of_a_trial_stays_while_others_are_further),
       cmocka_unit_test(trials_have_the_recorded_best_validations),
       cmocka_unit_test(the_newest_of_each_trial_can_be_kept_whether_validated_or_not),
       cmocka_unit_test(the_rule_is_that_of_the_configuration),

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/uuid.h"
 #include "core/engine/best_validation.h"
+#include "core/engine/places.h"
 
 namespace det::engine {
 
@@ -252,12 +253,27 @@ INSERT INTO meta (key, value)
   SELECT 'last_unnamed_metric', id FROM metrics ORDER BY id DESC LIMIT 1;
 )sql";
 
+// Places of what lies in the home of the store are relative to it, in checkpoints.storage and in
+// the storage of experiments.config. `source`: the checkpoint that the trials of an experiment
+// start from.
+constexpr const char *places_and_sources = R"sql(
+ALTER TABLE experiments ADD COLUMN source TEXT;
+UPDATE experiments SET source=COALESCE(
+  (SELECT uuid FROM checkpoints WHERE trial_id=json_extract(config, '$.searcher.source_trial_id')
+    AND state='COMPLETED' AND time<=experiments.created ORDER BY steps DESC, time DESC, id DESC
+    LIMIT 1),
+  json_extract(config, '$.searcher.source_checkpoint_uuid'));
+CREATE INDEX experiments_by_source ON experiments (source) WHERE source IS NOT NULL;
+CREATE INDEX checkpoints_there ON checkpoints (trial_id) WHERE state<>'DELETED';
+)sql";
+
 // Version N of the layout is what the first N of these make. Never change one that was released.
-constexpr std::array<const char *, 8> migrations{first,           logs_and_order,  ranks_table,
-                                                 metadata,        supervised,      notes,
-                                                 rank_of_metrics, names_of_metrics};
+constexpr std::array<const char *, 9> migrations{
+    first, logs_and_order,  ranks_table,      metadata,          supervised,
+    notes, rank_of_metrics, names_of_metrics, places_and_sources};
 constexpr auto current = static_cast<int64_t>(migrations.size());
 constexpr int64_t without_best_validations = 4;
+constexpr int64_t with_absolute_places = 8;
 
 void find_best_validations(Database &database) {
   std::vector<int64_t> trials;
@@ -307,6 +323,7 @@ void migrate(Database &database, SqliteConnection &connection) {
   for (int64_t version = before; version < current; ++version)
     connection.run_script(migrations[static_cast<size_t>(version)]);
   if (before <= without_best_validations) find_best_validations(database);
+  if (before <= with_absolute_places) relate_places(database);
   database.run("INSERT OR IGNORE INTO meta (key, value) VALUES ('cluster_id', ?)", make_uuid());
   database.run("PRAGMA application_id=" + std::to_string(application));
   database.run("PRAGMA user_version=" + std::to_string(current));

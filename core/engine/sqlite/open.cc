@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/base/uuid.h"
+#include "core/engine/places.h"
 #include "core/engine/sqlite/migrations.h"
 
 namespace det::engine {
@@ -88,7 +89,21 @@ Database open_store(const fs::path &store_directory, bool create, const StoreOpt
   if (remote) sqlite.set_always_durable();
   sqlite.check_references();
   if (outdated) migrate(database, sqlite);
+  try {
+    note_place(database);
+  } catch (const Error &error) {
+    // Whoever reads only needs none of it, and the next one notes it.
+    if (error.code != Code::full && error.code != Code::access && error.code != Code::busy) throw;
+  }
   return database;
+}
+
+std::string read_cluster_id(const fs::path &store_directory) {
+  constexpr std::chrono::seconds patience{1};
+  Database database(std::make_unique<SqliteConnection>(store_path(store_directory),
+                                                       SQLITE_OPEN_READONLY, patience));
+  Query id = database.query("SELECT value FROM meta WHERE key='cluster_id'");
+  return id.next() ? id.text(0) : std::string();
 }
 
 }  // namespace det::engine

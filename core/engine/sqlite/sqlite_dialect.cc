@@ -5,8 +5,6 @@ namespace det::engine {
 const Dialect sqlite_dialect{
     .searcher_name = "json_quote(json_extract(config, '$.searcher.name'))",
     .searcher_metric_name = "json_quote(json_extract(config, '$.searcher.metric'))",
-    .source_trial_id = "json_extract(config, '$.searcher.source_trial_id')",
-    .source_checkpoint = "json_extract(config, '$.searcher.source_checkpoint_uuid')",
     .has_name = "(?2='' OR name GLOB ?2)",
     .has_tag = "(?3='' OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value=?3))",
     .is_metrics_json = "json_valid(metrics)",

@@ -39,12 +39,19 @@ class EmbeddedTrial : public Master {
   std::optional<Json> checkpoint_metadata(const std::string &id) override {
     return run_->checkpoint_metadata(id);
   }
+  std::optional<Json> checkpoint_storage(const std::string &id) override {
+    return run_->checkpoint_storage(id);
+  }
   bool has_made_checkpoint(const std::string &id) override { return run_->has_made_checkpoint(id); }
   bool withdraw_checkpoint(const std::string &id) override { return run_->withdraw_checkpoint(id); }
   bool reinstate_checkpoint(const std::string &id) override {
     return run_->reinstate_checkpoint(id);
   }
   void checkpoint_deleted(const std::string &id) override { run_->checkpoint_deleted(id); }
+
+  std::vector<std::string> withdraw_superseded(const std::set<std::string> &held) override {
+    return run_->withdraw_superseded(held);
+  }
 
   void set_metadata(const Json &metadata) override { run_->set_metadata(metadata); }
   Json metadata() override { return run_->metadata(); }

@@ -1,0 +1,316 @@
+// A store that is copied, moved, restored or reached another way acts on its own files only.
+#include <sched.h>
+#include <sqlite3.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "core/base/file.h"
+#include "core/engine/experiment.h"
+#include "core/engine/sqlite/connection.h"
+#include "core/engine/store.h"
+#include "core/storage/storage.h"
+#include "tests/engine/suite.h"
+
+namespace det::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+Json storage_in(const fs::path &directory) {
+  return {{"type", "shared_fs"}, {"host_path", directory.string()}};
+}
+
+engine::CheckpointReport stored_checkpoint(const std::string &id, int64_t steps,
+                                           const fs::path &directory) {
+  fs::create_directories(directory / id);
+  std::ofstream(directory / id / "model") << std::string(100, 'm');
+  return {id, {{"steps_completed", steps}}, {{"model", 100}}, storage_in(directory)};
+}
+
+bool has_files(const fs::path &directory, const std::string &id) {
+  return fs::exists(directory / id / "model");
+}
+
+fs::path home_of_world(const World &world) { return world.directory().parent_path(); }
+
+engine::Engine open(const World &world, const fs::path &home) {
+  return engine::Engine(home / ".detcore", false, world.options());
+}
+
+std::unique_ptr<engine::LiveRun> resume_in(const World &world, const fs::path &home,
+                                           int64_t trial_id) {
+  engine::RunRequest request = world.request();
+  request.store_directory = home / ".detcore";
+  request.trial_id = trial_id;
+  return engine::start_live_run(request);
+}
+
+std::string place_of(engine::Engine &engine, const std::string &id) {
+  const Json storage = engine.get_checkpoint(id).at("storage");
+  const fs::path base = storage.at("host_path").get<std::string>();
+  return storage.contains("storage_path")
+             ? (base / storage.at("storage_path").get<std::string>()).string()
+             : base.string();
+}
+
+// A trial that has ended, with a checkpoint in `directory`.
+int64_t trial_with_checkpoint(const World &world, const std::string &id,
+                              const fs::path &directory) {
+  auto run = world.start();
+  run->report_checkpoint(stored_checkpoint(id, 5, directory));
+  run->complete_operation(10, {});
+  run->end(engine::RunExit::ok);
+  return run->info().trial_id;
+}
+
+// Beside the home of the world, and away with it.
+fs::path beside(const World &world, const char *name) {
+  fs::path place = home_of_world(world);
+  place += name;
+  fs::remove_all(place);
+  return place;
+}
+
+void copy_tree(const fs::path &from, const fs::path &to) {
+  const std::string command = "cp -a '" + from.string() + "' '" + to.string() + "'";
+  assert_int_equal(std::system(command.c_str()), 0);
+}
+
+fs::path copy_of(const World &world) {
+  const fs::path copy = beside(world, "-copy");
+  copy_tree(home_of_world(world), copy);
+  return copy;
+}
+
+void a_copy_deletes_its_own_files(const World &world) {
+  const fs::path home = home_of_world(world);
+  trial_with_checkpoint(world, "there", home);
+  trial_with_checkpoint(world, "below", home / "kept" / "here");
+  const fs::path copy = copy_of(world);
+  engine::Engine engine = open(world, copy);
+  assert_equal(place_of(engine, "there"), copy.string());
+  assert_equal(place_of(engine, "below"), (copy / "kept/here").string());
+  engine.delete_checkpoint("there", quiet());
+  engine.begin_deletion(2);
+  engine.delete_files(2, quiet());
+  assert_false(has_files(copy, "there") || has_files(copy / "kept/here", "below"));
+  assert_true(has_files(home, "there") && has_files(home / "kept/here", "below"));
+  engine::Engine original = world.engine();
+  assert_equal(original.get_checkpoint("there").at("state").get<std::string>(), "COMPLETED");
+  assert_equal(place_of(original, "there"), home.string());
+  fs::remove_all(copy);
+}
+
+void files_outside_stay_while_another_store_has_them(const World &world) {
+  const fs::path outside = beside(world, "-outside");
+  trial_with_checkpoint(world, "shared", outside);
+  const fs::path copy = copy_of(world);
+  engine::Engine engine = open(world, copy);
+  const std::string told =
+      expect_error(Code::state, [&] { engine.delete_checkpoint("shared", quiet()); });
+  assert_true(contains(told, "is a copy of the one in '" + home_of_world(world).string() + "'"));
+  expect_error(Code::state, [&] { engine.begin_deletion(1); });
+  {
+    auto run = resume_in(world, copy, 1);
+    expect_error(Code::state, [&] { run->withdraw_checkpoint("shared"); });
+    // What the copy has saved itself is its own.
+    run->report_checkpoint(stored_checkpoint("own", 6, outside));
+    assert_true(run->withdraw_checkpoint("own"));
+    assert_true(run->reinstate_checkpoint("own"));
+  }
+  engine.delete_checkpoint("own", quiet());
+  assert_true(has_files(outside, "shared"));
+  // It takes the place of the other.
+  const fs::path gone = beside(world, "-gone");
+  fs::rename(world.directory(), gone);
+  engine.delete_checkpoint("shared", quiet());
+  assert_false(has_files(outside, "shared"));
+  fs::rename(gone, world.directory());
+  fs::remove_all(copy);
+  fs::remove_all(outside);
+}
+
+void a_store_that_was_moved_has_its_files(const World &world) {
+  const fs::path home = home_of_world(world);
+  const int64_t trial_id = trial_with_checkpoint(world, "there", home);
+  {
+    engine::Engine engine = world.engine();
+    engine.create_experiment({{"name", "led"}, {"checkpoint_storage", storage_in(home)}}, "", {});
+  }
+  const fs::path moved = beside(world, "-moved");
+  fs::rename(home, moved);
+  {
+    engine::Engine engine = open(world, moved);
+    assert_equal(place_of(engine, "there"), moved.string());
+    assert_equal(engine.read_experiment(2).config.at("checkpoint_storage"), storage_in(moved));
+    assert_equal(engine.describe_experiment(2).at("config").at("checkpoint_storage"),
+                 storage_in(moved));
+    assert_equal(engine.kept_files(2).storages.at(0), storage_in(moved));
+    auto run = resume_in(world, moved, trial_id);
+    assert_equal(*run->info().latest_checkpoint, "there");
+    run->end(engine::RunExit::ok);
+    engine.delete_checkpoint("there", quiet());
+    assert_false(has_files(moved, "there"));
+  }
+  assert_false(fs::exists(home));
+  fs::rename(moved, home);
+}
+
+void a_backup_that_was_restored_has_its_files(const World &world) {
+  const fs::path home = home_of_world(world);
+  const fs::path outside = beside(world, "-outside");
+  trial_with_checkpoint(world, "there", home);
+  trial_with_checkpoint(world, "outside", outside);
+  const fs::path backup = copy_of(world);
+  fs::remove_all(home);
+  copy_tree(backup, home);
+  fs::remove_all(backup);
+  engine::Engine engine = world.engine();
+  engine.delete_checkpoint("there", quiet());
+  engine.delete_checkpoint("outside", quiet());
+  assert_false(has_files(home, "there") || has_files(outside, "outside"));
+  fs::remove_all(outside);
+}
+
+// As it is seen in another way.
+void use_another_way(const World &world, const fs::path &other, int64_t trial_id) {
+  engine::Engine engine = open(world, other);
+  assert_equal(place_of(engine, "there"), other.string());
+  assert_true(engine.get_trial(trial_id).at("running").get<bool>());
+  assert_equal(place_of(engine, "new"), other.string());
+  engine.delete_checkpoint("outside", quiet());
+  engine.delete_checkpoint("there", quiet());
+}
+
+void a_link_to_it_is_another_way_to_it(const World &world) {
+  const fs::path home = home_of_world(world);
+  const fs::path outside = beside(world, "-outside");
+  const fs::path link = beside(world, "-link");
+  auto run = world.start();
+  run->report_checkpoint(stored_checkpoint("there", 1, home));
+  run->report_checkpoint(stored_checkpoint("outside", 2, outside));
+  fs::create_directory_symlink(home, link);
+  // A storage that is named by the other way is in the store all the same.
+  run->report_checkpoint(stored_checkpoint("new", 3, link));
+  use_another_way(world, link, run->info().trial_id);
+  assert_false(has_files(home, "there") || has_files(outside, "outside"));
+  assert_true(has_files(home, "new"));
+  run->end(engine::RunExit::ok);
+  fs::remove(link);
+  fs::remove_all(outside);
+}
+
+void a_bind_mount_is_another_way_to_it(const World &world) {
+  const fs::path home = home_of_world(world);
+  const fs::path outside = beside(world, "-outside");
+  const fs::path mounted = beside(world, "-mounted");
+  auto run = world.start();
+  run->report_checkpoint(stored_checkpoint("there", 1, home));
+  run->report_checkpoint(stored_checkpoint("outside", 2, outside));
+  run->report_checkpoint(stored_checkpoint("new", 3, home));
+  fs::create_directories(mounted);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int space = geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
+    if (unshare(space) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount(home.c_str(), mounted.c_str(), nullptr, MS_BIND, nullptr) != 0)
+      _exit(77);
+    use_another_way(world, mounted, run->info().trial_id);
+    _exit(0);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) != 77) {
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_false(has_files(home, "there") || has_files(outside, "outside"));
+    assert_true(has_files(home, "new"));
+  }
+  run->end(engine::RunExit::ok);
+  fs::remove_all(mounted);
+  fs::remove_all(outside);
+}
+
+void a_copy_leaves_the_processes_of_the_other_alone(const World &world) {
+  auto run = world.start();
+  const int64_t trial_id = run->info().trial_id;
+  const fs::path copy = copy_of(world);
+  engine::Engine engine = open(world, copy);
+  const Json trial = engine.get_trial(trial_id);
+  assert_false(trial.at("running").get<bool>());
+  assert_equal(trial.at("runs")[0].at("exit").get<std::string>(), "died");
+  // It would be this process that is killed.
+  engine.control(engine::Target::trial, trial_id, engine::Action::kill);
+  assert_equal(state_of_trial(engine, trial_id), "CANCELED");
+  auto next = resume_in(world, copy, trial_id);
+  assert_int_equal(next->info().run_id, 2);
+  next->end(engine::RunExit::ok);
+  engine::Engine original = world.engine();
+  assert_true(original.get_trial(trial_id).at("running").get<bool>());
+  run->end(engine::RunExit::ok);
+  fs::remove_all(copy);
+}
+
+// The store of the release before places were relative, as `home` had it, opened in `now`.
+void upgrade(const World &world, const fs::path &home, const fs::path &now) {
+  std::string sql = read_file(TEST_DATA "/store/v8.sql");
+  for (size_t at = 0; (at = sql.find("/HOME", at)) != sql.npos;) sql.replace(at, 5, home.string());
+  fs::remove_all(world.directory());
+  fs::create_directories(now / ".detcore");
+  engine::SqliteConnection(engine::store_path(now / ".detcore"),
+                           SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, world.options().busy_timeout)
+      .run_script(sql.c_str());
+  stored_checkpoint("11111111-1111-4111-8111-111111111111", 10, now);
+  stored_checkpoint("22222222-2222-4222-8222-222222222222", 20, now / "inner");
+  engine::Engine engine = open(world, now);
+  assert_equal(place_of(engine, "11111111-1111-4111-8111-111111111111"), now.string());
+  assert_equal(place_of(engine, "22222222-2222-4222-8222-222222222222"), (now / "inner").string());
+  assert_equal(place_of(engine, "33333333-3333-4333-8333-333333333333"), "/elsewhere");
+  assert_equal(engine.get_checkpoint("44444444-4444-4444-8444-444444444444").at("storage"),
+               Json({{"type", "s3"}, {"bucket", "b"}, {"prefix", "p"}}));
+  const Json config = engine.describe_experiment(1).at("config");
+  assert_equal(config.at("checkpoint_storage").at("host_path").get<std::string>(), now.string());
+  assert_int_equal(config.at("checkpoint_storage").at("save_trial_best").get<int64_t>(), 2);
+  engine.delete_checkpoint("11111111-1111-4111-8111-111111111111", quiet());
+  assert_false(has_files(now, "11111111-1111-4111-8111-111111111111"));
+  // What trials start from is known as before.
+  const std::string told = expect_error(Code::state, [&] {
+    engine.delete_checkpoint("22222222-2222-4222-8222-222222222222", quiet());
+  });
+  assert_true(contains(told, "starts from it"));
+}
+
+void the_places_of_an_earlier_release_become_relative(const World &world) {
+  upgrade(world, home_of_world(world), home_of_world(world));
+}
+
+void so_do_those_of_a_store_that_was_moved_before(const World &world) {
+  upgrade(world, "/gone/away", home_of_world(world));
+}
+
+void so_do_those_of_a_store_that_was_copied_before(const World &world) {
+  const fs::path before = beside(world, "-before");
+  stored_checkpoint("11111111-1111-4111-8111-111111111111", 10, before);
+  upgrade(world, before, home_of_world(world));
+  assert_true(has_files(before, "11111111-1111-4111-8111-111111111111"));
+  fs::remove_all(before);
+}
+
+}  // namespace
+}  // namespace det::test
+
+int test_places() {
+  using namespace det::test;
+  return run_over_stores("places", {behaviour(a_copy_deletes_its_own_files),
+                                    behaviour(files_outside_stay_while_another_store_has_them),
+                                    behaviour(a_store_that_was_moved_has_its_files),
+                                    behaviour(a_backup_that_was_restored_has_its_files),
+                                    behaviour(a_link_to_it_is_another_way_to_it),
+                                    behaviour(a_bind_mount_is_another_way_to_it),
+                                    behaviour(a_copy_leaves_the_processes_of_the_other_alone),
+                                    behaviour(the_places_of_an_earlier_release_become_relative),
+                                    behaviour(so_do_those_of_a_store_that_was_moved_before),
+                                    behaviour(so_do_those_of_a_store_that_was_copied_before)});
+}
