@@ -32,6 +32,25 @@ bool may_be_taken_later(const Error &error) {
   return is_passing(error.code) || error.code == Code::full || error.code == Code::access;
 }
 
+// Where a run with another storage looks, there is nothing to delete, and the files would stay.
+void require_place(const storage::Storage &storage, const std::string &id, Json recorded) {
+  const fs::path directory = storage.directory();
+  Json own = storage.config();
+  const Json type = recorded.value("type", Json());
+  if (directory.empty() || (type != "shared_fs" && type != "directory")) {
+    own.erase("deduplicate");
+    recorded.erase("deduplicate");
+    if (own == recorded) return;
+  } else {
+    const fs::path other = storage::make_storage(recorded, std::nullopt, nullptr)->directory();
+    std::error_code failed;
+    if (other == directory || fs::equivalent(other, directory, failed)) return;
+  }
+  throw Error(Code::state, "deleting checkpoint " + id + ": it is in another storage (" +
+                               to_wire(recorded) + ") than that of this run (" + to_wire(own) +
+                               "); `det checkpoints rm " + id + "` deletes it there");
+}
+
 // A directory that one rank saves. What the program says is in it.
 struct Upload {
   Json metadata;
@@ -64,7 +83,9 @@ CheckpointContext::CheckpointContext(const Gate &gate, comm::Communicator &commu
       master_(master),
       storage_(storage),
       train_(train),
-      logger_(logger) {
+      logger_(logger),
+      removals_([this](const std::string &id) { remove_one_superseded(id); },
+                [this] { storage_.reclaim(); }) {
   storage_.serve(master_.info().cluster_id);
 }
 
@@ -158,7 +179,7 @@ void CheckpointContext::publish(storage::CheckpointWriter &writer, const Json &m
       writer.abort();
       throw;
     }
-  train_.give_way_to_reports();
+  const bool in_order = train_.give_way_to_reports();
   try {
     master_.report_checkpoint(report);
   } catch (const std::exception &failure) {
@@ -167,6 +188,64 @@ void CheckpointContext::publish(storage::CheckpointWriter &writer, const Json &m
   }
   writer.announced();
   logger_.info("saved checkpoint ", writer.id());
+  // Validations that are on their way may make another one the best.
+  if (in_order) remove_superseded(begun_from());
+  has_saved_ = true;
+}
+
+// What ranks of other machines may still read.
+std::set<std::string> CheckpointContext::begun_from() const {
+  const std::optional<std::string> &begun = master_.info().latest_checkpoint;
+  return begun && communicator_.ranks().size > 1 ? std::set{*begun} : std::set<std::string>{};
+}
+
+// The checkpoint that was saved is safe, whatever becomes of these.
+void CheckpointContext::remove_superseded(std::set<std::string> held) noexcept try {
+  held.merge(removals_.pending());
+  {
+    const std::lock_guard lock(unremovable_mutex_);
+    held.insert(unremovable_.begin(), unremovable_.end());
+  }
+  const std::lock_guard lock(held_->mutex);  // nobody begins to read meanwhile
+  held.insert(held_->ids.begin(), held_->ids.end());
+  removals_.add(master_.withdraw_superseded(held));
+} catch (const std::exception &failure) {
+  logger_.warning("deleting checkpoints that are not kept: ", failure.what(),
+                  "; the next save tries again");
+}
+
+void CheckpointContext::remove_one_superseded(const std::string &id) try {
+  if (const std::shared_ptr<SaveStage> at = stage()) at->drop(id);
+  try {
+    storage_.withdraw(id);
+  } catch (const Error &) {
+    master_.reinstate_checkpoint(id);
+    throw;
+  }
+  remove_withdrawn(id, true);
+  master_.checkpoint_deleted(id);
+  storage_.settle(id);
+  logger_.debug("deleted checkpoint ", id, ", which is not kept");
+} catch (const std::exception &failure) {
+  const std::lock_guard lock(unremovable_mutex_);
+  unremovable_.insert(id);
+  logger_.warning("deleting checkpoint ", id, ", which is not kept: ", failure.what());
+}
+
+void CheckpointContext::finish_removals(std::chrono::milliseconds limit) {
+  if (!has_saved_) return;
+  remove_superseded({});
+  if (!removals_.await_all(limit))
+    logger_.warning("deleting checkpoints that are not kept: this took too long; `det gc` goes on");
+}
+
+std::shared_ptr<void> CheckpointContext::hold(const std::string &id) {
+  const std::lock_guard lock(held_->mutex);
+  held_->ids.insert(id);
+  return {held_.get(), [held = held_, id](void *) {
+            const std::lock_guard unlock(held->mutex);
+            held->ids.erase(held->ids.find(id));
+          }};
 }
 
 // The bytes are safe: nothing that passes makes them be given up.
@@ -229,6 +308,9 @@ void CheckpointContext::remove(const std::string &id) {
     throw Error(Code::busy, "deleting checkpoint " + id +
                                 ": it is still being saved; cancel that, or wait for its end");
   settle_waiting(id);
+  removals_.await(id);
+  if (const std::optional<Json> recorded = master_.checkpoint_storage(id))
+    require_place(storage_, id, *recorded);
   if (const std::shared_ptr<SaveStage> at = stage()) at->drop(id);
   storage_.withdraw(id);
   bool was_complete = false;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "core/base/log.h"
 #include "core/comm/communicator.h"
 #include "core/context/gate.h"
+#include "core/context/removals.h"
 #include "core/context/save_queue.h"
 #include "core/context/save_stage.h"
 #include "core/master/master.h"
@@ -144,6 +146,9 @@ class CheckpointContext {
   Json metadata(const std::string &id);
   std::vector<engine::CheckpointEntry> list();  // of this trial, as Master::checkpoints()
 
+  // At the end of the run, when the master has all its reports.
+  void finish_removals(std::chrono::milliseconds limit);
+
   // Settles what killed processes left: a checkpoint they made but never announced is removed, and
   // so is one that they were removing.
   void recover();
@@ -210,6 +215,11 @@ class CheckpointContext {
   void settle_waiting(const std::string &id);
   void check_rank(const char *call) const;
 
+  // What is not kept beside the newest: `held`, besides, what is being read.
+  void remove_superseded(std::set<std::string> held) noexcept;
+  void remove_one_superseded(const std::string &id);
+  std::set<std::string> begun_from() const;
+  std::shared_ptr<void> hold(const std::string &id);
   void remove_withdrawn(const std::string &id, bool was_complete);
   void finish_removal(const std::string &id);
   storage::HadManifest had_manifest(const std::string &id);
@@ -231,7 +241,16 @@ class CheckpointContext {
   SaveLimits limits_;
   std::shared_ptr<SaveStage> stage_;
   std::atomic<bool> saves_together_{false};  // ever; the same on all ranks
-  SaveQueue saves_;                          // last: its thread uses what stands above
+  std::atomic<bool> has_saved_{false};
+  struct Held {
+    std::mutex mutex;
+    std::multiset<std::string> ids;
+  };
+  const std::shared_ptr<Held> held_ = std::make_shared<Held>();  // being read
+  std::mutex unremovable_mutex_;
+  std::set<std::string> unremovable_;  // told once
+  Removals removals_;                  // its thread uses what stands above
+  SaveQueue saves_;                    // last: its thread uses what stands above
 };
 
 }  // namespace det::context

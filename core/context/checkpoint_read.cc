@@ -26,7 +26,7 @@ class OpenedElsewhere : public storage::CheckpointReader {
   const fs::path path_;
 };
 
-// A copy that must not go meanwhile.
+// What must not go meanwhile.
 class Pinned : public storage::CheckpointReader {
  public:
   Pinned(std::unique_ptr<storage::CheckpointReader> real, std::shared_ptr<void> pin)
@@ -120,6 +120,7 @@ void CheckpointContext::download(const std::string &id, const fs::path &director
                                  const DownloadRequest &request) {
   gate_.check();
   const profiler::LibraryCall timed(train_.regions());
+  const std::shared_ptr<void> reading = hold(id);
   if (request.mode == DownloadMode::no_shared) {
     storage::check_storage_id(id);
     download_nearest(id, directory, request.selector, request.checksums);
@@ -138,9 +139,11 @@ std::unique_ptr<storage::CheckpointReader> CheckpointContext::begin_restore(
     const std::string &id, const DownloadRequest &request) {
   gate_.check();
   const profiler::LibraryCall timed(train_.regions());
+  std::shared_ptr<void> reading = hold(id);
   if (request.mode == DownloadMode::no_shared) {
     storage::check_storage_id(id);
-    return restore_nearest(id, request.selector, request.checksums);
+    return std::make_unique<Pinned>(restore_nearest(id, request.selector, request.checksums),
+                                    std::move(reading));
   }
   const comm::Call call{comm::ApiCall::checkpoint_restore, id};
   storage::Selector selector;
@@ -163,7 +166,7 @@ std::unique_ptr<storage::CheckpointReader> CheckpointContext::begin_restore(
       return std::string();
     });
   if (!reader) reader = std::make_unique<OpenedElsewhere>(path);
-  return reader;
+  return std::make_unique<Pinned>(std::move(reader), std::move(reading));
 }
 
 }  // namespace det::context

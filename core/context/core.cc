@@ -262,7 +262,10 @@ void Core::take_down(Steps &steps, std::chrono::milliseconds limit, Limit saves)
   });
   // The end of the run must not overtake its reports, and until they are there the watcher keeps
   // the run alive to the master.
-  steps.run([&] { deliver_last(limit); });
+  steps.run([&] {
+    deliver_last(limit);
+    if (checkpoint_) checkpoint_->finish_removals(limit);
+  });
   steps.run([&] {
     if (metric_events_) metric_events_->end(succeeded());
   });

@@ -137,12 +137,13 @@ void TrainContext::deliver_all() {
   if (shipper_ != nullptr) shipper_->flush(spool_->last_sequence(), delivery_limit);
 }
 
-void TrainContext::give_way_to_reports() noexcept {
+bool TrainContext::give_way_to_reports() noexcept {
   try {
-    if (shipper_ != nullptr && shipper_->last_failure().empty())
-      shipper_->flush(spool_->last_sequence(), order_limit);
+    if (shipper_ == nullptr || !shipper_->last_failure().empty()) return false;
+    shipper_->flush(spool_->last_sequence(), order_limit);
+    return true;
   } catch (const std::exception &) {
-    // They come later.
+    return false;  // they come later
   }
 }
 

@@ -73,9 +73,9 @@ class TrainContext {
   // The same for calls that must not overtake the reports before them.
   void deliver_all();
 
-  // The same for a checkpoint, which had better not: for a moment, and in vain where the master is
-  // far behind or away.
-  void give_way_to_reports() noexcept;
+  // The same for a checkpoint, which had better not: for a moment, and in vain (false) where the
+  // master is far behind or away.
+  bool give_way_to_reports() noexcept;
 
   // Into the journal. None where there is no journal; throws as a report does.
   std::optional<uint64_t> keep_checkpoint(const engine::CheckpointReport &report);

@@ -1,0 +1,75 @@
+#include "core/context/removals.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/thread.h"
+
+namespace det::context {
+
+Removals::Removals(Remove remove, std::function<void()> done) : state_(std::make_unique<State>()) {
+  state_->remove = std::move(remove);
+  state_->done = std::move(done);
+}
+
+Removals::~Removals() {
+  if (guard_.in_child()) {
+    static_cast<void>(state_.release());
+    return;
+  }
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stops = true;
+  }
+  if (state_->thread.joinable()) state_->thread.join();
+}
+
+void Removals::add(const std::vector<std::string> &ids) {
+  if (ids.empty()) return;
+  const std::lock_guard lock(state_->mutex);
+  state_->ids.insert(state_->ids.end(), ids.begin(), ids.end());
+  if (state_->runs) return;
+  if (state_->thread.joinable()) state_->thread.join();  // it has let go of the mutex for good
+  state_->thread = start_thread("det-removals", [state = state_.get()] { run(*state); });
+  state_->runs = true;
+}
+
+void Removals::run(State &state) {
+  std::unique_lock lock(state.mutex);
+  while (!state.ids.empty() && !state.stops) {
+    const std::string id = state.ids.front();
+    lock.unlock();
+    try {
+      state.remove(id);
+    } catch (const std::exception &) {
+      // It has told what there is to tell.
+    }
+    lock.lock();
+    state.ids.pop_front();
+    state.changed.notify_all();
+    if (!state.ids.empty()) continue;
+    lock.unlock();
+    state.done();
+    lock.lock();
+  }
+  state.runs = false;
+  state.changed.notify_all();
+}
+
+std::set<std::string> Removals::pending() {
+  const std::lock_guard lock(state_->mutex);
+  return {state_->ids.begin(), state_->ids.end()};
+}
+
+void Removals::await(const std::string &id) {
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock,
+                       [&] { return std::ranges::find(state_->ids, id) == state_->ids.end(); });
+}
+
+bool Removals::await_all(std::chrono::milliseconds limit) {
+  std::unique_lock lock(state_->mutex);
+  return state_->changed.wait_for(lock, limit, [&] { return !state_->runs; });
+}
+
+}  // namespace det::context
