@@ -21,8 +21,10 @@ int64_t steps_of(const CheckpointReport &report) {
 }  // namespace
 
 std::optional<LatestCheckpoint> latest_checkpoint(Database &store, int64_t trial_id) {
+  // The last condition says which index has them: a trial may have thousands that were deleted.
   Query found = store.query(
       "SELECT uuid, steps FROM checkpoints WHERE trial_id=? AND state='COMPLETED'"
+      " AND state<>'DELETED'"
       " ORDER BY steps DESC, time DESC, id DESC LIMIT 1",
       trial_id);
   if (!found.next()) return std::nullopt;

@@ -59,10 +59,13 @@ std::vector<std::string> LiveRun::withdraw_superseded(const std::set<std::string
   if (find().empty()) return ids;
   const auto copied = copied_store(records());
   Change change(store_, Durability::relaxed);
-  Query newest = records().query(
-      "SELECT storage FROM checkpoints WHERE trial_id=? AND run_id=? ORDER BY id DESC LIMIT 1",
-      trial_id, run_.info.run_id);
-  const std::string storage = newest.next() ? newest.text(0) : std::string();
+  std::string storage;
+  {
+    Query newest = records().query(
+        "SELECT storage FROM checkpoints WHERE trial_id=? AND run_id=? ORDER BY id DESC LIMIT 1",
+        trial_id, run_.info.run_id);
+    if (newest.next()) storage = newest.text(0);
+  }
   for (const StoredCheckpoint &one : find()) {
     if (one.storage != storage) continue;
     if (copied && copied->shares(one.id, parse_json(one.storage, "where a checkpoint is")))

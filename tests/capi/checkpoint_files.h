@@ -8,6 +8,14 @@
 
 #define META "{\"steps_completed\": 7}"
 
+/* A core that keeps all checkpoints, for tests of several. */
+static inline int setup_keeping(void **state) {
+  if (setup_home(state) != 0) return -1;
+  struct fixture *f = *state;
+  f->options.config_json = "{\"checkpoint_storage\": {\"save_trial_latest\": 100}}";
+  return det_core_init(&f->options, &f->core, &f->err) == DET_OK ? 0 : -1;
+}
+
 static inline det_checkpoint_context *checkpoint_of(struct fixture *f) {
   return det_core_checkpoint(f->core);
 }

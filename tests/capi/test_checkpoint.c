@@ -442,7 +442,7 @@ static void null_handles_are_refused(void **state) {
 }
 
 int test_checkpoint(void) {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup_keeping, teardown)
   const struct CMUnitTest tests[] = {
       CASE(a_saved_checkpoint_is_restored),
       CASE(the_next_run_starts_from_the_latest_checkpoint),

@@ -22,6 +22,7 @@ struct Deleting {
     CoreOptions options = home.options();
     options.external_id = "t";
     options.checkpoint_storage = storage.string();
+    options.config_text = R"({"checkpoint_storage": {"save_trial_latest": 100}})";
     return Core::start(options);
   }
 

@@ -103,6 +103,18 @@ void as_many_stay_as_the_configuration_says(void **) {
   at.expect({3, 4, 5});
 }
 
+void a_configuration_may_say_only_how_many_stay(void **) {
+  const Keeping at;
+  CoreOptions options = at.home.options();
+  options.config_text = R"({"checkpoint_storage": {"save_trial_latest": 2}})";
+  const auto core = Core::start(options);
+  for (int64_t steps = 1; steps <= 3; ++steps) at.save(*core, steps);
+  core->close(master::RunEnd::ok);
+  assert_true(at.on_record() == std::set<int64_t>({2, 3}));
+  assert_string_equal(at.home.text("SELECT storage FROM checkpoints").c_str(),
+                      R"({"type":"shared_fs","host_path":"."})");
+}
+
 void one_that_is_being_read_stays(void **) {
   const Keeping at;
   const auto core = at.start();
@@ -179,6 +191,7 @@ int test_checkpoint_superseded() {
       cmocka_unit_test(the_latest_and_the_best_stay_while_the_run_goes_on),
       cmocka_unit_test(a_validation_that_follows_its_checkpoint_counts),
       cmocka_unit_test(as_many_stay_as_the_configuration_says),
+      cmocka_unit_test(a_configuration_may_say_only_how_many_stay),
       cmocka_unit_test(one_that_is_being_read_stays),
       cmocka_unit_test(a_program_may_still_delete_what_it_saved),
       cmocka_unit_test(a_run_that_saves_nothing_deletes_nothing),

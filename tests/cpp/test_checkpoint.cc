@@ -11,6 +11,12 @@ namespace {
 using namespace cpp_test;
 using det::Code;
 
+det::CoreOptions keeping_all() {
+  det::CoreOptions options;
+  options.config = R"({"checkpoint_storage": {"save_trial_latest": 100}})";
+  return options;
+}
+
 std::string save(const Run &run, int step) {
   const det::Store store = run.core.checkpoint().store(nlohmann::json{{"steps_completed", step}});
   std::ofstream(store.path() / "step") << step;
@@ -26,7 +32,7 @@ int step_in(const std::filesystem::path &directory) {
 }
 
 void what_is_committed_can_be_restored(void **) {
-  const Run run;
+  const Run run(keeping_all());
   const std::string id = save(run, 7);
   const det::Restore restore = run.core.checkpoint().restore(id);
   assert_equal(step_in(restore.path()), 7);
@@ -35,7 +41,7 @@ void what_is_committed_can_be_restored(void **) {
 }
 
 void a_scope_that_is_left_without_commit_leaves_nothing(void **) {
-  const Run run;
+  const Run run(keeping_all());
   std::filesystem::path directory;
   assert_throws<std::runtime_error>([&] {
     const det::Store store = run.core.checkpoint().store(R"({"steps_completed": 1})");
@@ -49,7 +55,7 @@ void a_scope_that_is_left_without_commit_leaves_nothing(void **) {
 }
 
 void a_ticket_follows_a_save_in_the_background(void **) {
-  const Run run;
+  const Run run(keeping_all());
   const det::Checkpoint checkpoint = run.core.checkpoint();
   const det::Store store = checkpoint.store(R"({"steps_completed": 1})");
   std::ofstream(store.path() / "step") << 1;
@@ -67,7 +73,7 @@ void a_ticket_follows_a_save_in_the_background(void **) {
 }
 
 void metadata_may_come_late_and_an_abort_is_final(void **) {
-  const Run run;
+  const Run run(keeping_all());
   det::Store store = run.core.checkpoint().store();
   expect_error(Code::invalid, [&] { store.commit(); });
   store.set_metadata(R"({"steps_completed": 2})");
@@ -81,7 +87,7 @@ void metadata_may_come_late_and_an_abort_is_final(void **) {
 }
 
 void the_list_begins_with_the_latest(void **) {
-  const Run run;
+  const Run run(keeping_all());
   const std::string first = save(run, 1), second = save(run, 2);
   const std::vector<det::CheckpointEntry> list = run.core.checkpoint().list();
   assert_equal(list.size(), 2);
@@ -96,7 +102,7 @@ void the_list_begins_with_the_latest(void **) {
 }
 
 void files_are_chosen_by_callables(void **) {
-  const Run run;
+  const Run run(keeping_all());
   const det::TemporaryDirectory from, to;
   std::ofstream(from / "step") << 5;
   std::ofstream(from / "other") << 6;
@@ -121,7 +127,7 @@ void files_are_chosen_by_callables(void **) {
 }
 
 void what_callables_throw_comes_back(void **) {
-  const Run run;
+  const Run run(keeping_all());
   const std::string id = save(run, 1);
   const det::Checkpoint checkpoint = run.core.checkpoint();
   const det::TemporaryDirectory place;
@@ -151,7 +157,7 @@ void what_callables_throw_comes_back(void **) {
 }
 
 void a_callable_can_stop_without_throwing(void **) {
-  const Run run;
+  const Run run(keeping_all());
   det::CheckpointOptions options;
   options.progress = [](const det::Progress &) { return false; };
   const det::Store store = run.core.checkpoint().store(R"({"steps_completed": 2})", options);
@@ -163,7 +169,7 @@ void a_callable_can_stop_without_throwing(void **) {
 }
 
 void a_store_that_is_replaced_is_dropped(void **) {
-  const Run run;
+  const Run run(keeping_all());
   det::CheckpointOptions options;
   options.progress = [](const det::Progress &) { return true; };
   det::Store store = run.core.checkpoint().store(R"({"steps_completed": 2})", options);
@@ -176,7 +182,7 @@ void a_store_that_is_replaced_is_dropped(void **) {
 }
 
 void tensors_are_written_and_read(void **) {
-  const Run run;
+  const Run run(keeping_all());
   std::array<float, 6> weights{1, 2, 3, 4, 5, 6};
   int64_t step = 42;
   const det::Store store = run.core.checkpoint().store(R"({"steps_completed": 7})");

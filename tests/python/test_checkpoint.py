@@ -19,7 +19,7 @@ STEPS = {"steps_completed": 3}
 
 @pytest.fixture
 def context() -> Iterator[core.Context]:
-    with core.init() as context:
+    with core.init(config={"checkpoint_storage": {"save_trial_latest": 100}}) as context:
         yield context
 
 
