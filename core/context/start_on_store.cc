@@ -25,25 +25,38 @@ void set_command(engine::RunRequest &request, const std::vector<engine::RankProc
   request.command_starts_all = launcher || is_one_process;
 }
 
+// Whoever starts a program again after a change wonders why nothing is different.
+void tell_continued(const TrialOptions &given, master::Master &master, Logger &logger) {
+  tell_ignored(given, master.info(), true, logger);
+  const engine::SearchOperation operation = master.current_operation();
+  if (operation.completed)
+    logger.warning("continuing trial " + std::to_string(master.info().trial_id) +
+                   ": it has completed its length of " + std::to_string(operation.length) +
+                   ", so there is nothing left to train; raise searcher.max_length to train on, or "
+                   "give another external_id for a new trial");
+}
+
 }  // namespace
 
 Json start_on_store(const CoreOptions &options, std::vector<engine::RankProcess> workers,
                     const std::shared_ptr<Logger> &logger, Place &place) {
-  TrialOptions trial = trial_options(options);
+  const TrialOptions trial = trial_options(options);
+  for (const std::string &one : trial.overridden) logger->warning("starting: " + one);
   engine::RunRequest request;
   request.store_directory = place.location.store_directory();
   request.trial_id = trial.trial_id;
   request.run_id = trial.run_id;
   request.external_id = trial.external_id;
   request.name = trial.name.empty() ? program_name() : trial.name;
-  request.config = std::move(trial.config);
+  request.config = trial.config;
   request.hparams_given = trial.hparams.is_object();
-  request.hparams = std::move(trial.hparams);
+  request.hparams = trial.hparams;
   set_command(request, workers);
   std::error_code gone;
   request.directory = std::filesystem::current_path(gone);
   request.workers = std::move(workers);
   request.log = logger;
+  request.wait = options.run_wait;
 
   // What the arguments say is checked before a run exists.
   if (request.config.is_object()) config::check_written_config(request.config, trial.config_origin);
@@ -58,11 +71,13 @@ Json start_on_store(const CoreOptions &options, std::vector<engine::RankProcess>
   request.accept = [&](const engine::RunInfo &run) {
     if (!place.storage) place.storage = storage_from_config(run.config, std::nullopt, logger);
     if (!place.storage)
-      place.storage = storage::make_storage_from_uri(place.location.home.string(), logger);
+      place.storage =
+          storage::make_storage(config::store_storage(place.location.home), std::nullopt, logger);
     storage::require_usable(*place.storage);
   };
   place.master = master::start_embedded_run(request);
   const engine::RunInfo &run = place.master->info();
+  if (trial.run_id == 0 && run.run_id > 1) tell_continued(trial, *place.master, *logger);
   const engine::RunTicket ticket{request.store_directory, place.master->journal_id(),
                                  ProcessIdentity::current(), run};
   return {{"home", place.location.home.string()},

@@ -135,18 +135,20 @@ void join_in_cluster(const Json &ticket, const CoreOptions &options, const comm:
 Json start_unmanaged(const CoreOptions &options, const comm::Ranks &ranks,
                      const std::shared_ptr<Logger> &logger, Place &place) {
   TrialOptions trial = trial_options(options);
+  for (const std::string &one : trial.overridden) logger->warning("starting: " + one);
   const Json storage = open_storage_of_user(options, trial.config, logger, place);
   storage::require_usable(*place.storage);
   if (trial.hparams.is_null() && trial.config.is_object())
     trial.hparams = search::constant_hparams(trial.config);
-  master::UnmanagedRequest request{
-      .trial_id = trial.trial_id,
-      .external_experiment_id = std::move(trial.external_experiment_id),
-      .external_trial_id = std::move(trial.external_id),
-      .name = trial.name.empty() ? program_name() : std::move(trial.name),
-      .config = std::move(trial.config),
-      .hparams = std::move(trial.hparams)};
+  master::UnmanagedRequest request{.trial_id = trial.trial_id,
+                                   .external_experiment_id = trial.external_experiment_id,
+                                   .external_trial_id = trial.external_id,
+                                   .name = trial.name.empty() ? program_name() : trial.name,
+                                   .config = trial.config,
+                                   .hparams = trial.hparams};
   place.master = master::start_unmanaged_run({place.session, logger, ranks, storage}, request);
+  // The configuration there is the master's, with what that has added.
+  tell_ignored(trial, place.master->info(), false, *logger);
   return {{"run", engine::to_json(place.master->info())},
           {"announced", storage},
           {"storage", place.storage->config()}};

@@ -3,10 +3,12 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/context/options.h"
+#include "core/engine/run_info.h"
 #include "core/storage/storage.h"
 
 namespace det::context {
@@ -19,9 +21,16 @@ struct TrialOptions {
   Json config;       // object or null
   std::string config_origin;
   Json hparams;  // object or null
+  // What comes from outside goes before what is in the program: of what that was so, for people.
+  std::vector<std::string> overridden;
 };
 
 TrialOptions trial_options(const CoreOptions &options);
+
+// Of a trial that is continued: tells what of these has no effect, since it goes on with the values
+// that it began with. Of the configuration only where `with_config`.
+void tell_ignored(const TrialOptions &given, const engine::RunInfo &run, bool with_config,
+                  Logger &logger);
 
 // From det_core_options.checkpoint_storage: a JSON object, or a path or URI.
 std::unique_ptr<storage::Storage> storage_from_option(const std::string &option,

@@ -101,6 +101,18 @@ void require_no_live_run(Database &store, const RunRequest &request, int64_t tri
                          std::to_string(trial_id) + " died without closing");
 }
 
+// Two copies of one program that have one name for their trial go on with each other's work.
+void tell_of_other_directory(Database &store, const RunRequest &request, int64_t trial_id) {
+  if (request.trial_id != 0 || request.directory.empty() || !request.log) return;
+  const std::optional<RunRecord> before = latest_run(store, trial_id);
+  if (!before || before->directory.empty() || request.directory == before->directory) return;
+  request.log->warning("continuing trial " + std::to_string(trial_id) + " ('" +
+                       request.external_id + "'), which was run in '" + before->directory +
+                       "' before, in '" + request.directory.string() +
+                       "'; if these are two different programs, give each its own external_id, as "
+                       "with the variable DET_EXTERNAL_ID");
+}
+
 // What is archived or being deleted is out of the way on purpose.
 void require_wanted(Database &store, int64_t trial_id) {
   Query row = store.query(
@@ -242,6 +254,7 @@ OwnRun own_run(Database &store, const RunRequest &request) {
   if (found) {
     require_wanted(store, *found);
     require_no_live_run(store, request, *found);
+    tell_of_other_directory(store, request, *found);
     extend(store, request.config, *found);
     renew_secrets(store, request.config, *found);
   }

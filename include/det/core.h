@@ -46,21 +46,23 @@ typedef struct det_core_options {
   int64_t trial_id;
   /** A name of the caller's own for the trial: the next start with the same one continues it. Not
    * looked at where `trial_id` or DET_TRIAL_ID says which trial it is, as in one that `det run`
-   * started. NULL: the variable DET_EXTERNAL_ID, else none. */
+   * started. The variable DET_EXTERNAL_ID goes before it, with a warning. NULL: none. A trial that
+   * is continued keeps the values that it began with: the log names those given now that differ. */
   const char *external_id;
   /** On a master over HTTP, the same for the experiment that the trial named by `external_id` is
-   * in. NULL: the variable DET_EXTERNAL_EXPERIMENT_ID, else as `external_id`. */
+   * in. The variable DET_EXTERNAL_EXPERIMENT_ID goes before it. NULL: as `external_id`. */
   const char *external_experiment_id;
   /** Name of the experiment when a new one is made. NULL: `name` of the configuration, else the
    * program's name. */
   const char *name;
-  /** Experiment configuration as a JSON object, used when a new experiment is made. NULL: the
-   * variable DET_EXPERIMENT_CONFIG, else none. With an embedded store it is checked as `det config
-   * check` does, but may leave anything out. `searcher.max_length` is the length of the one
-   * operation of a single search; without it that length is 1. */
+  /** Experiment configuration as a JSON object, used when a new experiment is made. What the
+   * variable DET_EXPERIMENT_CONFIG has goes before it, value by value, with a warning. NULL: none.
+   * With an embedded store it is checked as `det config check` does, but may leave anything out.
+   * `searcher.max_length` is the length of the one operation of a single search; without it that
+   * length is 1. */
   const char *config_json;
-  /** Hyperparameters of a new trial as a JSON object. NULL: the variable DET_HPARAMS, else the
-   * constants under `hyperparameters` of the configuration. */
+  /** Hyperparameters of a new trial as a JSON object. NULL: the constants under `hyperparameters`
+   * of the configuration. What the variable DET_HPARAMS has goes before them, value by value. */
   const char *hparams_json;
   /** Where checkpoints go: a directory, file: URL, s3://bucket[/prefix], gs://bucket[/prefix], or a
    * JSON object like `checkpoint_storage` of the configuration (not of type shared_fs). NULL: the

@@ -4,6 +4,7 @@
 #include "tests/context/child_process.h"
 #include "tests/context/fakes.h"
 #include "tests/context/home.h"
+#include "tests/expect_error.h"
 #include "tests/temporary_directory.h"
 
 namespace {
@@ -130,6 +131,88 @@ void a_trial_that_is_refused_makes_no_store(void **) {
   assert_false(home.has_store());
 }
 
+// What starting and closing a program logs.
+std::string told_by(const Home &home, const std::string &config, const std::string &hparams = {},
+                    const std::function<void(Core &)> &body = {}) {
+  std::string told;
+  CoreOptions options = home.options();
+  options.external_id = "job";
+  options.config_text = config;
+  options.hparams_text = hparams;
+  options.log_level = LogLevel::warning;
+  options.log = [&](const LogLine &line) { told += std::string(line.text) + "\n"; };
+  const auto core = Core::start(options);
+  if (body) body(*core);
+  core->close(master::RunEnd::ok);
+  return told;
+}
+
+constexpr const char *first_config =
+    R"({"searcher": {"name": "single", "metric": "loss", "max_length": 100},
+        "hyperparameters": {"lr": 0.1, "net": {"depth": 3}}, "data": {"set": "digits"}})";
+
+void values_that_are_ignored_are_named(void **) {
+  const Home home;
+  assert_equal(told_by(home, first_config), "");
+  assert_equal(told_by(home, first_config), "");
+  const std::string told = told_by(
+      home, R"({"searcher": {"name": "single", "metric": "error", "max_length": {"batches": 50}},
+                "hyperparameters": {"lr": 0.2, "net": {"depth": 3, "width": 8}},
+                "data": {"set": "letters"}})");
+  assert_true(contains(told, "hyperparameter lr: 0.2 (0.1 stays)"));
+  assert_true(contains(told, "hyperparameter net.width: 8 (it has none)"));
+  assert_true(contains(told, "searcher.metric: \"error\" (\"loss\" stays)"));
+  assert_true(contains(told, "searcher.max_length: 50 (100 stays)"));
+  assert_true(contains(told, "data.set"));
+  assert_false(contains(told, "letters") || contains(told, "depth"));
+  assert_true(contains(told, "give another external_id"));
+  // More to do is heeded.
+  assert_equal(told_by(home, R"({"searcher": {"name": "single", "max_length": 200}})"), "");
+  assert_true(contains(told_by(home, "", R"({"lr": 0.3})"), "hyperparameter lr: 0.3 (0.1 stays)"));
+}
+
+void a_finished_program_that_is_started_again_is_told_so(void **) {
+  const Home home;
+  told_by(home, first_config, "",
+          [](Core &core) { core.searcher().next()->report_completed(0.5); });
+  const std::string told = told_by(home, first_config);
+  assert_true(contains(told, "completed its length of 100"));
+  assert_true(contains(told, "raise searcher.max_length"));
+  assert_equal(told_by(home, R"({"searcher": {"name": "single", "max_length": 200}})"), "");
+}
+
+void another_directory_is_told(void **) {
+  const Home home;
+  told_by(home, first_config);
+  const TemporaryDirectory other;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(other.path());
+  const std::string told = told_by(home, first_config);
+  std::filesystem::current_path(before);
+  assert_true(contains(told, before.string()) && contains(told, other.path().string()));
+  assert_true(contains(told, "DET_EXTERNAL_ID"));
+}
+
+void what_comes_from_outside_goes_before_the_program(void **) {
+  const Home home;
+  setenv("DET_EXTERNAL_ID", "night", 1);
+  setenv("DET_EXPERIMENT_CONFIG", R"({"searcher": {"max_length": 7}, "data": {"set": "digits"}})",
+         1);
+  setenv("DET_HPARAMS", R"({"lr": 0.5})", 1);
+  const std::string told = told_by(home, first_config, "", [](Core &core) {
+    assert_int_equal(core.searcher().next()->length(), 7);
+    assert_equal(core.info().run().hparams, parse_json(R"({"lr": 0.5, "net": {"depth": 3}})", "h"));
+    assert_true(core.info().run().config.at("searcher").at("metric") == "loss");
+  });
+  for (const char *name : {"DET_EXTERNAL_ID", "DET_EXPERIMENT_CONFIG", "DET_HPARAMS"})
+    unsetenv(name);
+  assert_true(contains(told, "external_id is 'night'") && contains(told, "in place of 'job'"));
+  assert_true(contains(told, "searcher.max_length comes from the variable DET_EXPERIMENT_CONFIG"));
+  assert_true(contains(told, "lr comes from the variable DET_HPARAMS"));
+  assert_false(contains(told, "data.set"));
+  assert_string_equal(home.text("SELECT external_id FROM trials").c_str(), "night");
+}
+
 }  // namespace
 
 int test_start() {
@@ -141,6 +224,10 @@ int test_start() {
       cmocka_unit_test(a_configuration_with_mistakes_starts_nothing),
       cmocka_unit_test(a_configuration_need_not_be_complete),
       cmocka_unit_test(a_trial_that_is_refused_makes_no_store),
+      cmocka_unit_test(values_that_are_ignored_are_named),
+      cmocka_unit_test(a_finished_program_that_is_started_again_is_told_so),
+      cmocka_unit_test(another_directory_is_told),
+      cmocka_unit_test(what_comes_from_outside_goes_before_the_program),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

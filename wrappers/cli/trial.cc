@@ -107,6 +107,10 @@ void run_trial(const Session &session, const TrialOptions &options) {
   const std::string name = options.name.empty()
                                ? std::filesystem::path(options.command[0]).filename().string()
                                : options.name;
+  // What is said here goes before what the environment says.
+  if (!options.external_id.empty()) unsetenv("DET_EXTERNAL_ID");
+  if (!config.empty()) unsetenv("DET_EXPERIMENT_CONFIG");
+  if (!options.hparams.empty()) unsetenv("DET_HPARAMS");
   det_core_options core = DET_CORE_OPTIONS_INIT;
   core.master = given_or_null(session.master);
   core.name = name.c_str();
