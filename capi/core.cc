@@ -55,6 +55,7 @@ det::context::CoreOptions to_core(const det_core_options &given, const HostLog &
   options.spool_wait = finite_limit_from(given.spool_wait_ms, options.spool_wait, "spool_wait_ms");
   options.close_limit =
       finite_limit_from(given.close_wait_ms, options.close_limit, "close_wait_ms");
+  options.run_wait = finite_limit_from(given.run_wait_ms, options.run_wait, "run_wait_ms");
   options.close_at_end = given.close_at_end != 0;
   options.capture_output = given.capture_output != 0;
   options.durable_reports = given.durable_reports != 0;

@@ -120,6 +120,7 @@ class OptionsReader {
         {"spool_limit", &R::number<&O::spool_limit>},
         {"spool_wait_ms", &R::number<&O::spool_wait_ms>},
         {"close_wait_ms", &R::number<&O::close_wait_ms>},
+        {"run_wait_ms", &R::number<&O::run_wait_ms>},
         {"preempt_mode", &R::constant<&O::preempt_mode, preempt_modes>},
         {"tensorboard_mode", &R::constant<&O::tensorboard_mode, tensorboard_modes>},
         {"stack_trace_signal", &R::stack_trace_signal},

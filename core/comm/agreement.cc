@@ -22,6 +22,7 @@ std::string error_text(const Error &error) {
   return error_mark + to_wire(Json{{"code", static_cast<int>(error.code)},
                                    {"errno", error.os_errno},
                                    {"http", error.http_status},
+                                   {"retry", error.retry ? Json(*error.retry) : Json()},
                                    {"message", error.what()}});
 }
 
@@ -38,9 +39,12 @@ std::string value_of(const Message &message, const std::string &whose) {
   if (!message || !message->starts_with(error_mark))
     throw Error(Code::corrupt, whose + " answered with no value and no error");
   const Json error = parse_json_object(message->substr(1), "the error of " + whose);
-  throw Error(code_from(error.value("code", 0)),
-              whose + ": " + error.value("message", std::string()), error.value("errno", 0),
-              error.value("http", 0));
+  const Error told(code_from(error.value("code", 0)),
+                   whose + ": " + error.value("message", std::string()), error.value("errno", 0),
+                   error.value("http", 0));
+  const Json retry = error.value("retry", Json());
+  if (retry.is_boolean()) throw told.with_retry(retry.get<bool>());
+  throw Error(told);
 }
 
 std::vector<std::string> values_of(const Outcome &mine, const std::vector<Message> &messages,

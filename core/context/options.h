@@ -31,9 +31,10 @@ struct CoreOptions {
   std::chrono::milliseconds spool_wait{10'000};  // for room in the journal
   // How long closing waits for the master to take the last reports.
   std::chrono::milliseconds close_limit{60'000};
-  bool durable_reports = false;  // what was reported survives a power cut
-  bool close_at_end = false;     // of the process, when the caller did not
-  bool capture_output = false;   // into the trial's log
+  std::chrono::milliseconds run_wait{0};  // for the end of the run before
+  bool durable_reports = false;           // what was reported survives a power cut
+  bool close_at_end = false;              // of the process, when the caller did not
+  bool capture_output = false;            // into the trial's log
   LogCallback log;
   std::shared_ptr<LogQueue> log_queue;  // instead
   LogLevel log_level = LogLevel::warning;

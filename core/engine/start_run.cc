@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <random>
+#include <thread>
+#include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
@@ -93,7 +95,8 @@ void require_no_live_run(Database &store, const RunRequest &request, int64_t tri
                     (is_local ? "; wait for it, or `det kill " + id + "`"
                               : ", on another machine or in another container; wait for it, or "
                                 "run `det kill " +
-                                    id + "` there"));
+                                    id + "` there"))
+        .with_retry(true);
   }
   record_run_end(store, trial_id, run->run_id, RunExit::died);
   if (request.log)
@@ -266,7 +269,9 @@ OwnRun own_run(Database &store, const RunRequest &request) {
 
 }  // namespace
 
-StartedRun start_run(Database &store, const RunRequest &request) {
+namespace {
+
+StartedRun start_now(Database &store, const RunRequest &request) {
   // A power cut ends the run as well; what it then has made durable carries this with it.
   Transaction transaction(store, Durability::relaxed);
   const auto [trial_id, run_id, supervised] = own_run(store, request);
@@ -296,6 +301,24 @@ StartedRun start_run(Database &store, const RunRequest &request) {
     throw;
   }
   return {std::move(info), 0, request.workers.empty(), supervised, journal_id, std::move(owner)};
+}
+
+}  // namespace
+
+StartedRun start_run(Database &store, const RunRequest &request) {
+  constexpr std::chrono::milliseconds between_looks{50};
+  const auto end = std::chrono::steady_clock::now() + request.wait;
+  bool told = false;
+  for (;;) try {
+      return start_now(store, request);
+    } catch (const Error &error) {
+      if (error.code != Code::state || error.retry != true ||
+          std::chrono::steady_clock::now() >= end)
+        throw;
+      if (request.log && !std::exchange(told, true))
+        request.log->info(std::string(error.what()) + "; waiting for its end");
+      std::this_thread::sleep_for(between_looks);
+    }
 }
 
 RunInfo describe_next_run(Database &store, int64_t trial_id) {

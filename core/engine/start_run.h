@@ -1,6 +1,7 @@
 // Finding or making the trial that a program is to run, and its next run.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -40,6 +41,8 @@ struct RunRequest {
   // Sees the run before it is recorded; what it throws starts nothing.
   std::function<void(const RunInfo &run)> accept;
 
+  std::chrono::milliseconds wait{0};  // for the end of a run of the trial that goes on
+
   std::shared_ptr<Logger> log;
   StoreOptions options;
 };
@@ -54,7 +57,8 @@ struct StartedRun {
   OwnerLock owner;
 };
 
-// In one transaction; the run's directory is there when it is done. Throws as start_embedded_run().
+// In one transaction; the run's directory is there when it is done. Throws as start_live_run();
+// where another process runs the trial, at the end of the time to wait, that may be tried again.
 StartedRun start_run(Database &store, const RunRequest &request);
 
 // For the supervisor of a trial, which starts each of its runs: what the next run is to do, and the

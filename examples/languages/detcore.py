@@ -65,6 +65,7 @@ class CoreOptions(ctypes.Structure):
         ("durable_reports", ctypes.c_int32),
         ("log_level", ctypes.c_int32),
         ("reserved", ctypes.c_int32),
+        ("run_wait_ms", ctypes.c_int64),
     ]
 
 

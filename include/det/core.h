@@ -123,13 +123,17 @@ typedef struct det_core_options {
   int32_t durable_reports;
   det_log_level log_level; /**< Lines below are dropped; by default DET_LOG_LEVEL_WARNING. */
   int32_t reserved;        /**< 0. */
+  /** How long det_core_init() waits for the run before, where a process of it still goes on: the
+   * ranks of a job outlive a killed mpirun by some seconds. By default it does not wait, and
+   * answers DET_E_STATE with `retryable` 1. With an embedded store only. */
+  det_timeout run_wait_ms;
 } det_core_options;
 
 /** Initialiser with the defaults. det_core_options_init() does the same. */
 #define DET_CORE_OPTIONS_INIT                                                                      \
   {                                                                                                \
     sizeof(det_core_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, \
-        NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0                                             \
+        NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0                                          \
   }
 
 /** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
@@ -156,12 +160,12 @@ DET_API void det_core_options_init(det_core_options *options) DET_NOEXCEPT;
  * @param[in]  options  NULL for the defaults. Copied, apart from `distributed`.
  * @param[out] out      Receives the core; release it with det_core_free(). NULL on failure.
  * @return DET_OK; DET_E_INVALID (an option or variable; the message names it); DET_E_NOT_FOUND
- * (trial); DET_E_STATE (another process runs the trial); DET_E_IO, DET_E_ACCESS, DET_E_FULL,
- * DET_E_BUSY, DET_E_CORRUPT (the store, or the files of a cluster); DET_E_UNSUPPORTED (a store of a
- * newer release; a master too old for trials without its cluster;
- * DET_PREEMPT_MODE_WORKERS_ASK_MASTER with a rank that cannot reach the store); DET_E_ACCESS (the
- * master wants another login, or does not prove who it is), DET_E_UNAVAILABLE, DET_E_TIMEOUT (it
- * does not answer); what the communicator fails with.   @since 0.1 */
+ * (trial); DET_E_STATE (another process runs the trial; `retryable` then, see `run_wait_ms`);
+ * DET_E_IO, DET_E_ACCESS, DET_E_FULL, DET_E_BUSY, DET_E_CORRUPT (the store, or the files of a
+ * cluster); DET_E_UNSUPPORTED (a store of a newer release; a master too old for trials without its
+ * cluster; DET_PREEMPT_MODE_WORKERS_ASK_MASTER with a rank that cannot reach the store);
+ * DET_E_ACCESS (the master wants another login, or does not prove who it is), DET_E_UNAVAILABLE,
+ * DET_E_TIMEOUT (it does not answer); what the communicator fails with.   @since 0.1 */
 DET_API det_status det_core_init(const det_core_options *options, det_core **out,
                                  det_error *err) DET_NOEXCEPT;
 

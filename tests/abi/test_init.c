@@ -136,6 +136,7 @@ static void core_options_init_equals_the_macro(void **state) {
   SAME(reserved);
   SAME(log_level);
   SAME(log_queue);
+  SAME(run_wait_ms);
 }
 
 /* What bindings in other languages count on. */

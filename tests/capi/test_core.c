@@ -1,5 +1,7 @@
+#include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "tests/capi/fixture.h"
 
@@ -115,7 +117,31 @@ static void a_trial_that_still_runs_is_not_started_twice(void **state) {
   start(f);
   f->options.trial_id = 1;
   assert_fails(det_core_init(&f->options, &second, &f->err), DET_E_STATE, "trial 1");
+  assert_int_equal(f->err.retryable, 1);
   assert_null(second);
+}
+
+static void *close_soon(void *core) {
+  const struct timespec soon = {.tv_nsec = 300000000};
+  nanosleep(&soon, NULL);
+  det_core_close(core, DET_OUTCOME_OK, NULL);
+  return NULL;
+}
+
+static void a_start_can_wait_for_the_run_before(void **state) {
+  struct fixture *f = *state;
+  det_core *second;
+  pthread_t closing;
+  start(f);
+  f->options.trial_id = 1;
+  f->options.run_wait_ms = 100;
+  assert_fails(det_core_init(&f->options, &second, &f->err), DET_E_STATE, "wait for it");
+  assert_int_equal(pthread_create(&closing, NULL, close_soon, f->core), 0);
+  f->options.run_wait_ms = 60000;
+  assert_ok(det_core_init(&f->options, &second, &f->err));
+  pthread_join(closing, NULL);
+  assert_int_equal(det_info_trial_run_id(det_core_info(second)), 2);
+  det_core_free(second);
 }
 
 static void two_cores_in_one_process_are_two_trials(void **state) {
@@ -392,6 +418,7 @@ int test_core(void) {
       CASE(a_second_start_without_identity_is_a_new_trial),
       CASE(a_start_with_the_same_external_id_continues_the_trial),
       CASE(a_trial_that_still_runs_is_not_started_twice),
+      CASE(a_start_can_wait_for_the_run_before),
       CASE(two_cores_in_one_process_are_two_trials),
       CASE(close_twice_does_nothing_the_second_time),
       CASE(close_rejects_null_and_unknown_ends),

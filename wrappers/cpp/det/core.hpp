@@ -56,6 +56,7 @@ struct CoreOptions {
   bool close_at_end = false;
   bool capture_output = false;
   bool durable_reports = false;
+  Timeout run_wait;  // for the run before; usually none
 };
 
 enum class Outcome : det_outcome {
@@ -164,6 +165,7 @@ inline Core Core::init(const CoreOptions &options, Distributed distributed, OnFa
   c_options.close_at_end = options.close_at_end ? 1 : 0;
   c_options.capture_output = options.capture_output ? 1 : 0;
   c_options.durable_reports = options.durable_reports ? 1 : 0;
+  c_options.run_wait_ms = options.run_wait.capi();
   auto log = detail::send_log(options.log, c_options);
   det_core *core = nullptr;
   detail::call(on, det_core_init, &c_options, &core);

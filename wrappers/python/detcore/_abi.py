@@ -423,6 +423,7 @@ class det_core_options(Structure):
         ("durable_reports", c_int32),
         ("log_level", c_int32),
         ("reserved", c_int32),
+        ("run_wait_ms", c_int64),
     )
 
 

@@ -50,12 +50,14 @@ def init(
     spool_limit: int = 1 << 30,
     spool_wait: float | None = 10,
     close_wait: float | None = 60,
+    run_wait: float = 0,
     log_level: str | int = "WARNING",
 ) -> Context:
     """Starts a run: `with core.init() as context: ...`.
 
     The first four arguments are those of determined.core; the others are options of det_core_init()
-    and have its defaults. `spool_wait` and `close_wait` are seconds, None for no limit. On
+    and have its defaults. `spool_wait` and `close_wait` are seconds, None for no limit, and
+    `run_wait` how many to wait for the end of the run before. On
     `stack_trace_signal` the stack of Python is printed to standard error.
     """
     if distributed is not None and not isinstance(distributed, DistributedContext):
@@ -82,6 +84,7 @@ def init(
         "spool_limit": options.optional_integer(spool_limit, "spool_limit"),
         "spool_wait_ms": milliseconds(spool_wait, "spool_wait"),
         "close_wait_ms": milliseconds(close_wait, "close_wait"),
+        "run_wait_ms": milliseconds(run_wait, "run_wait"),
         "log_level": options.log_level(log_level),
     }
     core = Core(encode(given, "an option of core.init()"), distributed)
