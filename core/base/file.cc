@@ -127,6 +127,20 @@ bool on_network_filesystem(const fs::path &path) {
          network.end();
 }
 
+bool is_full(const fs::path &directory) {
+  constexpr size_t some = 65'536;
+  const fs::path path = directory / (".space-" + make_uuid());
+  const Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  int reason = file ? 0 : errno;
+  if (file) {
+    unlink(path.c_str());
+    // Some find out only when it is to be on the disk.
+    if (write(file.get(), std::string(some, 0).data(), some) < 0 || fsync(file.get()) != 0)
+      reason = errno;
+  }
+  return reason == ENOSPC || reason == EDQUOT;
+}
+
 fs::path normal_path(const fs::path &path) {
   const fs::path tidy = path.lexically_normal();
   return tidy.has_filename() || tidy == tidy.root_path() ? tidy : tidy.parent_path();

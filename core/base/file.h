@@ -60,6 +60,9 @@ void sync_directory(const std::filesystem::path &path);
 // mkdir -p; throws, naming the part that failed.
 void make_directories(const std::filesystem::path &path, unsigned mode = default_directory_mode);
 
+// Whether a small file cannot be written there for want of space: one is, and removed.
+bool is_full(const std::filesystem::path &directory);
+
 // Whether the file system of `path` lives on another machine (NFS, SMB, Lustre, ...), or may.
 bool on_network_filesystem(const std::filesystem::path &path);
 

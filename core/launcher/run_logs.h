@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/json_fwd.h"
@@ -30,6 +32,9 @@ class RunLogs {
   // Of a run: to whoever looks on, and in the log of its trial for those who look later.
   void tell(int64_t trial_id, int64_t run_id, LogLevel level, const std::string &text);
 
+  // The first line, of those read so far, in which a run says that there is no space left.
+  std::string complaint_about_space(int64_t trial_id, int64_t run_id) const;
+
  private:
   void store(int64_t trial_id, int64_t run_id, const std::vector<std::string> &lines,
              uint64_t read);
@@ -37,6 +42,7 @@ class RunLogs {
   engine::Lead &lead_;
   const LogPolicies policies_;
   const std::shared_ptr<Logger> log_;
+  std::map<std::pair<int64_t, int64_t>, std::string> complaints_about_space_;
 };
 
 }  // namespace det::launcher

@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/engine/garbage.h"
 #include "core/engine/recover_runs.h"
+#include "core/engine/resume.h"
 #include "core/launcher/runnable.h"
 
 namespace det::launcher {
@@ -18,6 +19,7 @@ namespace det::launcher {
 namespace {
 
 constexpr std::chrono::milliseconds between_looks_at_logs{500};
+constexpr std::chrono::milliseconds between_looks_without_fifo{50};
 constexpr std::chrono::seconds between_notes_of_progress{1};
 constexpr std::chrono::seconds time_to_leave_after_refusal{10};
 
@@ -76,6 +78,7 @@ void Supervisor::wait(int fd, std::chrono::milliseconds limit) {
   const Clock::time_point now = options_.now();
   Clock::time_point next = std::min(now + limit, runs_.next_deadline());
   if (runs_.size() > 0) next = std::min(next, now + between_looks_at_logs);
+  if (lead_.seat().wake_fd() < 0) next = std::min(next, now + between_looks_without_fifo);
   const auto pause = std::chrono::ceil<std::chrono::milliseconds>(next - now);
   std::array<pollfd, 3> news{
       {{lead_.seat().wake_fd(), POLLIN, 0}, {launcher_.exit_fd(), POLLIN, 0}, {fd, POLLIN, 0}}};
@@ -181,8 +184,15 @@ void Supervisor::conclude_run(int64_t trial_id, const RunFacts &run) {
   if (!verdict.state.empty()) return conclude(trial_id, verdict, judged);
   lead_.judge_run(trial_id, judged);
   trials_.touch(trial_id);
-  if (!run.unstartable || experiment_.state != engine::state::active) return;
-  options_.log->error("pausing " + name_of(experiment_) + ", since its trials cannot be started");
+  const bool is_short = verdict.waits_for_space;
+  if ((!run.unstartable && !is_short) || experiment_.state != engine::state::active) return;
+  options_.log->error(
+      "pausing " + name_of(experiment_) +
+      (is_short ? ": there is no space left (" + run.no_space +
+                      "), and no trial can save; this counts as no restart. Make room, and go on "
+                      "with `" +
+                      engine::run_again_command(options_.store_directory, experiment_.id) + "`"
+                : ", since its trials cannot be started"));
   lead_.change_state(engine::state::paused);
   hear_people();
 }

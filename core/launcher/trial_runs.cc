@@ -3,11 +3,25 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/engine/recover_runs.h"
 #include "core/launcher/exit_facts.h"
 #include "core/launcher/trial_launch.h"
+#include "core/storage/storage.h"
 
 namespace det::launcher {
+
+namespace {
+
+std::filesystem::path storage_directory(const Json &config) try {
+  const Json storage = config.value("checkpoint_storage", Json());
+  return storage.is_object() ? storage::make_storage(storage, std::nullopt, nullptr)->directory()
+                             : std::filesystem::path();
+} catch (const Error &) {
+  return {};  // the trial says what is wrong with it
+}
+
+}  // namespace
 
 TrialRuns::TrialRuns(engine::Lead &lead, Launcher &launcher,
                      const engine::ExperimentRecord &experiment,
@@ -17,6 +31,7 @@ TrialRuns::TrialRuns(engine::Lead &lead, Launcher &launcher,
       plan_(experiment.launch),
       policy_(run_policy(experiment.config)),
       store_directory_(std::move(store_directory)),
+      storage_directory_(storage_directory(experiment.config)),
       log_(std::move(log)),
       logs_(lead, experiment.config, log_) {}
 
@@ -144,10 +159,21 @@ RunFacts TrialRuns::end_of(const LaunchedExit &exit) {
   if (const auto complaint = complaint_about(exit, run.killed, run.said))
     logs_.tell(exit.trial_id, exit.run_id, LogLevel::warning, *complaint);
   RunFacts facts = facts_of(exit, run.killed, run.said);
+  if (facts.failed && !facts.killed) facts.no_space = missing_space(exit);
   // Before it could take up its run.
   facts.unstartable =
       may_be_unstartable(exit, plan_.command) && !lead_.was_taken_up(exit.trial_id, exit.run_id);
   return facts;
+}
+
+// By what it printed; else, where its output found no room either, by what can be written now.
+std::string TrialRuns::missing_space(const LaunchedExit &exit) const {
+  std::string complaint = logs_.complaint_about_space(exit.trial_id, exit.run_id);
+  if (!complaint.empty())
+    return trial_name(exit.trial_id) + " printed '" + complaint.substr(0, 300) + "'";
+  for (const std::filesystem::path &place : {storage_directory_, store_directory_, plan_.directory})
+    if (!place.empty() && is_full(place)) return "'" + place.string() + "'";
+  return {};
 }
 
 int64_t TrialRuns::remove(int64_t trial_id) {

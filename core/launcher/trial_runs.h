@@ -76,6 +76,7 @@ class TrialRuns {
 
   TrialLaunch describe(const engine::RunInfo &run);
   std::optional<std::string> prepare(const engine::RunInfo &run);
+  std::string missing_space(const LaunchedExit &exit) const;
   void add(int64_t trial_id, int64_t run_id);
   void kill(int64_t trial_id, Run &run);
 
@@ -84,6 +85,7 @@ class TrialRuns {
   const engine::LaunchPlan plan_;
   const RunPolicy policy_;
   const std::filesystem::path store_directory_;
+  const std::filesystem::path storage_directory_;  // empty: checkpoints go elsewhere
   const std::shared_ptr<Logger> log_;
   RunLogs logs_;
   std::map<int64_t, Run> runs_;

@@ -17,7 +17,7 @@ std::optional<search::ExitReason> reason_of(std::string_view end, const RunFacts
 }
 
 Verdict ended(std::string_view end, const RunFacts &run) {
-  return {end, false, reason_of(end, run)};
+  return {.state = end, .reason = reason_of(end, run)};
 }
 
 }  // namespace
@@ -52,6 +52,8 @@ Verdict judge(const RunFacts &run) {
     return ended(error ? engine::state::error : engine::end_of(run.state), run);
   if (run.invalid_hp)
     return ended(engine::state::completed, run);  // another start would end the same
+  // No fault of its own: what it has saved before is there, and it goes on from that.
+  if (error && !run.no_space.empty()) return {.waits_for_space = true};
   if (run.done && run.closed)
     return ended(error ? engine::state::error : engine::state::completed, run);
   if (run.unstartable) return {};  // no fault of its own: it waits until somebody has put it right

@@ -27,6 +27,7 @@ struct RunFacts {
   bool failed = false;        // left with an error, or by a signal
   bool lost = false;          // went while nobody watched: nobody's fault
   bool unstartable = false;   // its command could not be started
+  std::string no_space = {};  // where that is missing, if it is
   bool acknowledged = false;  // it had told that it leaves because it was asked to, or had no work
   bool invalid_hp = false;    // it had refused its hyperparameters
   bool done = false;          // its operation is completed, or it has none
@@ -37,9 +38,10 @@ struct RunFacts {
 };
 
 struct Verdict {
-  std::string_view state;                    // the terminal state of the trial; empty: it goes on
-  bool counts = false;                       // as one of its restarts
-  std::optional<search::ExitReason> reason;  // for the search, where it did not end as planned
+  std::string_view state;  // the terminal state of the trial; empty: it goes on
+  bool counts = false;     // as one of its restarts
+  bool waits_for_space = false;
+  std::optional<search::ExitReason> reason = {};  // for the search, where it did not end as planned
 };
 
 // With what is on record of its trial.

@@ -1,4 +1,6 @@
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -165,6 +167,29 @@ void writing_to_a_full_disk_is_full(void **) {
   assert_true(contains(message, "the name") && contains(message, "free some space"));
 }
 
+void a_directory_is_full_when_nothing_can_be_written_there(void **) {
+  const TemporaryDirectory directory;
+  assert_false(is_full(directory.path()) || is_full("/nowhere"));
+  const pid_t child = fork();
+  if (child == 0) {
+    const int space = geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
+    if (unshare(space) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("none", directory.path().c_str(), "tmpfs", 0, "size=256k") != 0)
+      _exit(77);
+    const bool was_full = is_full(directory.path());
+    const Fd file = open_file(directory / "all", O_WRONLY | O_CREAT);
+    const std::string some(4096, 'x');
+    while (write(file.get(), some.data(), some.size()) > 0) {
+    }
+    const bool is_clean = entries(directory.path()) == 1;
+    _exit(!was_full && is_full(directory.path()) && is_clean ? 0 : 1);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == 77) skip();
+  assert_int_equal(status, 0);
+}
+
 void file_systems_of_this_machine_are_no_network(void **) {
   assert_false(on_network_filesystem("/proc"));
   expect_error(Code::not_found, [] { on_network_filesystem("/nowhere"); });
@@ -187,6 +212,7 @@ int test_file() {
       cmocka_unit_test(reading_a_missing_file_names_it),
       cmocka_unit_test(files_are_closed_on_exec_and_with_their_owner),
       cmocka_unit_test(writing_to_a_full_disk_is_full),
+      cmocka_unit_test(a_directory_is_full_when_nothing_can_be_written_there),
       cmocka_unit_test(file_systems_of_this_machine_are_no_network),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -1,8 +1,14 @@
 // What becomes of trials and experiments: starts, ends and restarts.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
 #include <fstream>
 
 #include "core/engine/checkpoint_records.h"
@@ -112,6 +118,66 @@ void a_crash_counts_up_to_max_restarts(void **) {
   assert_string_equal(experiment.state_of(1).c_str(), "ERROR");
   assert_string_equal(experiment.state().c_str(), "ERROR");
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM runs WHERE exit='error'"), 3);
+}
+
+void a_full_disk_pauses_the_search_and_costs_no_restart(void **) {
+  Experiment experiment(random_of(3));
+  bool full = true;
+  experiment.behave([&](Behaviour &b) {
+    b.crash = [&](int64_t trial, int64_t run) {
+      if (!full) return 0;
+      std::ofstream(engine::experiment_directory(experiment.store_directory(), experiment.id()) /
+                    "logs" / (std::to_string(trial) + "." + std::to_string(run) + ".log"))
+          << "saving a checkpoint: " << errno_text(ENOSPC) << "\n";
+      return 1;
+    };
+  });
+  experiment.run_to_end();
+  assert_string_equal(experiment.state().c_str(), "PAUSED");
+  assert_true(experiment.supervisor().at_rest());
+  assert_int_equal(experiment.count("SELECT SUM(restarts) FROM trials"), 0);
+  assert_int_equal(experiment.complaints().size(), 1);
+  assert_true(contains(experiment.complaints()[0], "no space left"));
+  assert_true(contains(experiment.complaints()[0], "det run --resume"));
+  full = false;
+  experiment.run_to_end();
+  assert_string_equal(experiment.state().c_str(), "COMPLETED");
+  assert_int_equal(experiment.count("SELECT SUM(restarts) FROM trials"), 0);
+}
+
+// As on exFAT and SMB: every FIFO is refused.
+void refuse_fifos() {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_mknodat, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, S_IFIFO, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{static_cast<unsigned short>(std::size(filter)), filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    _exit(77);
+}
+
+void it_runs_where_there_are_no_fifos(void **) {
+  const pid_t child = fork();
+  if (child == 0) {
+    refuse_fifos();
+    try {
+      Experiment experiment(random_of(3));
+      experiment.run_to_end();
+      _exit(experiment.state() == "COMPLETED" ? 0 : 1);
+    } catch (const std::exception &error) {
+      print_error("%s\n", error.what());
+      _exit(2);
+    }
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) skip();
+  assert_int_equal(status, 0);
 }
 
 void a_trial_that_recovers_is_no_failure(void **) {
@@ -317,6 +383,8 @@ int test_lifecycle() {
       cmocka_unit_test(what_is_told_to_a_trial_is_in_its_environment),
       cmocka_unit_test(trials_without_a_checkpoint_start_from_that_of_another),
       cmocka_unit_test(a_crash_counts_up_to_max_restarts),
+      cmocka_unit_test(a_full_disk_pauses_the_search_and_costs_no_restart),
+      cmocka_unit_test(it_runs_where_there_are_no_fifos),
       cmocka_unit_test(a_trial_that_recovers_is_no_failure),
       cmocka_unit_test(processes_lost_with_their_machine_are_nobodys_fault),
       cmocka_unit_test(a_launcher_is_given_back_what_it_named_a_run),

@@ -79,6 +79,21 @@ void a_command_that_cannot_be_started_is_no_fault_of_its_trial(void **) {
   expect(run, "");
 }
 
+void one_that_found_no_space_waits_and_is_not_counted(void **) {
+  launcher::RunFacts run = running();
+  run.no_space = "'/data'";
+  run.failed = true;
+  run.restarts = run.max_restarts;
+  expect(run, "");
+  assert_true(launcher::judge(run).waits_for_space);
+  run.state = engine::state::canceling;
+  assert_false(launcher::judge(run).waits_for_space);
+  run = running();
+  run.no_space = "'/data'";
+  run.failed = run.killed = true;
+  assert_false(launcher::judge(run).waits_for_space);
+}
+
 void leaving_without_a_word_is_the_end(void **) {
   launcher::RunFacts run = running();
   expect(run, engine::state::completed, false, search::ExitReason::user_requested_stop);
@@ -212,6 +227,7 @@ int test_verdict() {
       cmocka_unit_test(one_whose_log_forbids_it_is_not_started_again),
       cmocka_unit_test(one_that_was_lost_is_not_counted),
       cmocka_unit_test(a_command_that_cannot_be_started_is_no_fault_of_its_trial),
+      cmocka_unit_test(one_that_found_no_space_waits_and_is_not_counted),
       cmocka_unit_test(leaving_without_a_word_is_the_end),
       cmocka_unit_test(one_that_waits_for_its_promotion_goes_on),
       cmocka_unit_test(work_that_is_done_is_done),
