@@ -1,11 +1,22 @@
 #include "core/base/fifo.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+
+#include "core/base/error.h"
 
 namespace det {
+
+bool make_fifo(const std::filesystem::path &path) {
+  if (mkfifo(path.c_str(), 0600) == 0 || errno == EEXIST) return true;
+  for (const int reason : {ENOENT, ENOTDIR, EACCES, ENOSPC, EDQUOT, EROFS, EIO, ENOMEM})
+    if (errno == reason) OsFailure{errno}.raise("making the FIFO '" + path.string() + "'");
+  return false;  // each file system has an error of its own for that
+}
 
 // Read and write, so that it does not end when the last writer closes it.
 Fd open_fifo(const std::filesystem::path &path) {

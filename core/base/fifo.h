@@ -7,6 +7,10 @@
 
 namespace det {
 
+// False where the file system has none, as of SMB, FAT and some in user space. One that is there
+// already will do. Throws where there is another reason.
+bool make_fifo(const std::filesystem::path &path);
+
 // For who waits at it: readable when it was woken. None where it is not there, and errno says why.
 Fd open_fifo(const std::filesystem::path &path);
 

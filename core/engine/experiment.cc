@@ -1,10 +1,8 @@
 #include "core/engine/experiment.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
@@ -167,10 +165,7 @@ SupervisorSeat::SupervisorSeat(const fs::path &store_directory, int64_t experime
   make_directories(logs_of(directory_), 0700);
   owner_ = take_seat(directory_, experiment_id);
   const fs::path path = wake_path(directory_);
-  if (mkfifo(path.c_str(), 0600) != 0 && errno != EEXIST)
-    OsFailure{errno}.raise("making the FIFO '" + path.string() + "'");
-  wake_ = open_fifo(path);
-  if (!wake_) OsFailure{errno}.raise("opening the FIFO '" + path.string() + "'");
+  if (make_fifo(path)) wake_ = open_fifo(path);
 }
 
 fs::path SupervisorSeat::log_file(int64_t trial_id, int64_t run_id) const {

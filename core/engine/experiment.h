@@ -1,9 +1,9 @@
 // Experiments that a supervisor runs, and what is kept for them in HOME/experiments/ID/, where HOME
 // is the directory of the store:
 //   owner        locked by the supervisor
-//   wake         a FIFO: a byte in it says that the store holds news for the supervisor
-//   listeners/   FIFOs of those who wait for what the search decides
-//   logs/        what each run printed, TRIAL.RUN.log
+//   wake         a FIFO, where there can be one: a byte in it says that the store holds news for
+//   the supervisor listeners/   FIFOs of those who wait for what the search decides logs/ what each
+//   run printed, TRIAL.RUN.log
 #pragma once
 
 #include <cstdint>
@@ -79,8 +79,11 @@ class SupervisorSeat {
   const std::filesystem::path &directory() const { return directory_; }
   // What a run prints.
   std::filesystem::path log_file(int64_t trial_id, int64_t run_id) const;
-  int wake_fd() const { return wake_.get(); }  // readable when there may be news
-  void drain() const { drain_fifo(wake_); }
+  // Readable when there may be news; -1 where the file system has no FIFOs.
+  int wake_fd() const { return wake_.get(); }
+  void drain() const {
+    if (wake_) drain_fifo(wake_);
+  }
 
  private:
   std::filesystem::path directory_;

@@ -1,7 +1,6 @@
 #include "core/engine/listener.h"
 
 #include <poll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,7 +30,7 @@ FifoListener::FifoListener(const fs::path &directory, bool heard, milliseconds r
     // It gets its name when somebody waits at it: whoever finds one without takes it for left over.
     const fs::path unfinished = directory / ("." + name);
     path_ = directory / name;
-    if (mkfifo(unfinished.c_str(), 0600) == 0) {
+    if (make_fifo(unfinished)) {
       fifo_ = open_fifo(unfinished);
       if (rename(unfinished.c_str(), path_.c_str()) != 0) fifo_ = Fd();
     }

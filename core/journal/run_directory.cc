@@ -96,10 +96,7 @@ OwnerLock make_run_directory(const fs::path &home, const JournalKey &rank,
   write_all(open_file(file, O_WRONLY | O_CREAT | O_EXCL, 0600).get(), to_wire(about) + "\n",
             file.string());
   // Where there are no FIFOs (some network file systems) the run looks into the store instead.
-  if (const fs::path fifo = signal_file(aside); content.with_signal &&
-                                                mkfifo(fifo.c_str(), 0600) != 0 && errno != EPERM &&
-                                                errno != EOPNOTSUPP && errno != ENOSYS)
-    OsFailure{errno}.raise("making the FIFO '" + fifo.string() + "'");
+  if (content.with_signal) make_fifo(signal_file(aside));
 
   move(aside, path);
   return owner;
