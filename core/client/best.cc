@@ -1,9 +1,14 @@
 // The best trial of an experiment, and the checkpoint to take from it.
+#include <algorithm>
 #include <filesystem>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/client/client.h"
+#include "core/client/metric_series.h"
 #include "core/engine/searcher_metric.h"
 #include "core/storage/storage_location.h"
 
@@ -11,24 +16,41 @@ namespace det::client {
 
 namespace {
 
-// Of those whose files are all there: the one with the best validation, else the latest. Null where
-// there is none.
-Json checkpoint_of(Client &client, int64_t trial_id, const Json &best_steps) {
-  Json chosen;
+// Checkpoints of a trial whose files are all there.
+std::vector<Json> whole_checkpoints(Client &client, int64_t trial_id) {
+  std::vector<Json> found;
   engine::Page page;
   page.descending = true;
   for (Json next = 0; !next.is_null();) {
     page.after = next.get<int64_t>();
     Json list = client.list_checkpoints(trial_id, page);
-    for (Json &checkpoint : list.at("checkpoints")) {
-      if (checkpoint.at("state") != "COMPLETED") continue;
-      const Json &steps = checkpoint.at("steps_completed");
-      if (steps == best_steps) return std::move(checkpoint);
-      if (chosen.is_null() || steps > chosen.at("steps_completed")) chosen = std::move(checkpoint);
-    }
+    for (Json &checkpoint : list.at("checkpoints"))
+      if (checkpoint.at("state") == "COMPLETED") found.push_back(std::move(checkpoint));
     next = list.at("next");
   }
-  return chosen;
+  return found;
+}
+
+// The one with the best validation; of several that are as good, the one that has trained longest.
+// Where none has it, the latest. Null where there is none.
+Json checkpoint_of(Client &client, const Json &trial, const std::string &metric) {
+  const auto trial_id = trial.at("id").get<int64_t>();
+  const Json &best_steps = trial.at("best_steps");
+  const auto steps_of = [](const Json &one) -> const Json & { return one.at("steps_completed"); };
+  const std::vector<Json> there = whole_checkpoints(client, trial_id);
+  if (there.empty()) return {};
+  std::set<int64_t> best;
+  if (best_steps.is_number()) best.insert(best_steps.get<int64_t>());
+  if (std::ranges::any_of(there, [&](const Json &one) { return steps_of(one) > best_steps; })) {
+    const MetricSeries series = read_metric_series(client, trial_id, "validation", metric);
+    for (size_t i = 0; i < series.steps.size(); ++i)
+      if (trial.at("best_metric") == series.values[i]) best.insert(series.steps[i]);
+  }
+  const auto rank = [&](const Json &one) {
+    const auto steps = steps_of(one).get<int64_t>();
+    return std::pair(best.contains(steps), steps);
+  };
+  return *std::ranges::max_element(there, {}, rank);
 }
 
 // Where its files are, in the file system; null for other storage.
@@ -80,8 +102,7 @@ Json best_trial(Client &client, int64_t experiment_id) {
   first.by_metric = true;
   Json trials = client.list_trials(experiment_id, first).at("trials");
   if (trials.empty() || trials[0].at("best_metric").is_null()) return answer;
-  Json checkpoint =
-      checkpoint_of(client, trials[0].at("id").get<int64_t>(), trials[0].at("best_steps"));
+  Json checkpoint = checkpoint_of(client, trials[0], metric ? metric->name : std::string());
   if (!checkpoint.is_null()) {
     const auto uuid = checkpoint.at("uuid").get<std::string>();
     checkpoint["storage"] = client.get_checkpoint(uuid).at("storage");

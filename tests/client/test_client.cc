@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <map>
 
 #include "core/client/embedded_client.h"
 #include "core/engine/report_writer.h"
@@ -91,8 +92,8 @@ void a_trial_is_shown_with_all_there_is(void **) {
   const Json entry = client->list_trials(1, {}).at("trials").at(0);
   assert_string_equal(keys_of(entry).c_str(),
                       "id experiment_id name external_id state running status progress "
-                      "steps_completed best_metric best_steps runs restarts hparams start_time "
-                      "end_time tags archived");
+                      "steps_completed best_metric best_steps runs last_exit restarts hparams "
+                      "start_time end_time tags archived");
   assert_equal(entry.at("steps_completed"), 20);
   assert_equal(entry.at("runs"), 2);
   assert_equal(entry.at("best_metric"), 0.25);
@@ -348,6 +349,26 @@ void the_best_trial_comes_with_the_checkpoint_of_its_best_step(void **) {
   assert_equal(best.at("checkpoint").at("directory"), "/a/b/first");
 }
 
+void of_equal_metrics_the_latest_checkpoint_is_the_best(void **) {
+  const Home home;
+  const auto run = home.start(Json{{"searcher", {{"name", "single"}, {"metric", "loss"}}}});
+  uint64_t sequence = 0;
+  for (const auto &[steps, loss] : std::map<int64_t, double>{{1, 0.5}, {2, 0}, {3, 0}, {4, 0.1}}) {
+    deliver(*run, {metrics(++sequence, "validation", steps, {{"loss", loss}})});
+    run->report_checkpoint({"at" + std::to_string(steps),
+                            {{"steps_completed", steps}},
+                            {},
+                            {{"type", "directory"}, {"container_path", "/c"}}});
+  }
+  const auto client = client::open_client(home.path());
+  const auto best = [&] { return client::best_trial(*client, 1).at("checkpoint").at("uuid"); };
+  assert_equal(best(), "at3");
+  home.look().run("UPDATE checkpoints SET state='DELETED' WHERE uuid='at3'");
+  assert_equal(best(), "at2");
+  home.look().run("UPDATE checkpoints SET state='DELETED' WHERE uuid='at2'");
+  assert_equal(best(), "at4");
+}
+
 void without_a_validation_there_is_no_best_trial(void **) {
   const Home home;
   fill_search(home, {{nullptr, 1}, {nullptr, 2}});
@@ -453,6 +474,7 @@ int test_client() {
       cmocka_unit_test(log_lines_are_listed),
       cmocka_unit_test(trials_are_listed_by_their_metric),
       cmocka_unit_test(the_best_trial_comes_with_the_checkpoint_of_its_best_step),
+      cmocka_unit_test(of_equal_metrics_the_latest_checkpoint_is_the_best),
       cmocka_unit_test(without_a_validation_there_is_no_best_trial),
       cmocka_unit_test(hyperparameters_that_vary_are_ranked),
       cmocka_unit_test(too_few_finished_trials_tell_nothing),
