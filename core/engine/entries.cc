@@ -137,6 +137,7 @@ Json trial_entry(Database &store, const Query &row, const LiveTrials &live) {
           {"best_metric", stored_json(row, 11)},
           {"best_steps", row.is_null(12) ? Json() : Json(row.integer(12))},
           {"runs", row.integer(7)},
+          {"last_exit", text_or_null(17)},
           {"restarts", row.integer(13)},
           {"hparams", stored_json(row, 14)},
           {"start_time", time_or_null(row.integer(8))},

@@ -47,10 +47,14 @@ std::string experiment_columns(const Dialect &dialect);
 Json trial_entry(Database &store, const Query &row, const LiveTrials &live);
 constexpr const char *trial_columns =
     "SELECT trials.id, experiment_id, experiments.name, external_id, trials.state,"
-    " trials.progress, status, last_run, trials.created, trials.ended,"
+    " trials.progress, status, last_run,"
+    " COALESCE((SELECT started FROM runs WHERE trial_id=trials.id ORDER BY run_id LIMIT 1),"
+    "  trials.created), trials.ended,"
     " (SELECT MAX(steps) FROM checkpoints WHERE trial_id=trials.id),"
     " best_metric, (SELECT steps FROM metrics WHERE metrics.id=best_validation), restarts,"
-    " hparams, tags, experiments.archived FROM trials JOIN experiments ON "
+    " hparams, tags, experiments.archived,"
+    " (SELECT exit FROM runs WHERE trial_id=trials.id AND run_id=last_run) FROM trials JOIN "
+    "experiments ON "
     "experiments.id=experiment_id";
 
 Json checkpoint_entry(const Query &row);

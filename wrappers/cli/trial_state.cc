@@ -40,7 +40,10 @@ std::string state_text(const Json &entry) {
   }
   if (field(entry, "runs") == 0) return state;  // it has not begun
   const Json &running = field(entry, "running");
-  return running == false || running == 0 ? "NO PROCESS" : state;
+  if (running != false && running != 0) return state;
+  const Json &exit = field(entry, "last_exit");
+  const bool is_trial = entry.contains("last_exit");
+  return is_trial && (exit.is_null() || exit == "died") ? "DIED" : "NO PROCESS";
 }
 
 }  // namespace det::cli
