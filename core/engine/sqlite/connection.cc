@@ -174,9 +174,12 @@ void SqliteConnection::throw_error(int result, std::string_view sql) {
     if (os_errno != 0) message += std::string(" (") + errno_text(os_errno) + ")";
     message += remedy(result, code, os_errno);
   }
-  message += " [" + std::string(sql.substr(0, 200)) + "]";
-  for (char &c : message)
-    if (c == '\n') c = ' ';
+  // For whoever mends this program: nobody else can do anything about the statement.
+  if (code == Code::internal) {
+    message += "; this is a mistake in detcore, please report it [" +
+               std::string(sql.substr(0, 200)) + "]";
+    std::ranges::replace(message, '\n', ' ');
+  }
   if (lost_) disconnect();
   throw Error(code, message, os_errno);
 }
