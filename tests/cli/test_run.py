@@ -66,6 +66,45 @@ def a_trial_that_always_crashes_ends_the_experiment_in_an_error(store):
 
 
 @test
+def a_full_disk_pauses_the_search_and_costs_no_restart(store):
+    disk = os.path.join(store.home, "disk")
+    os.mkdir(disk)
+    file = write(store, config(RANDOM, checkpoint_storage={"type": "directory", "container_path": disk}))
+    script = (f"mount -t tmpfs -o size=128k none '{disk}' || exit 77; head -c 1M /dev/zero >'{disk}/filler';"
+              f" exec '{DET}' run '{file}' --slots 2 -- '{TRAINEE}'")
+    done = subprocess.run(["unshare", "-Urm", "sh", "-c", script], env=store.env, capture_output=True,
+                          text=True, timeout=120)
+    if done.returncode == 77 or "unshare" in done.stderr:
+        return  # this machine lets nobody mount
+    out = done.stdout + done.stderr
+    assert done.returncode == 11 and "no space left" in out and "det run --resume 1" in out, done
+    assert rows(store, "SELECT SUM(restarts) FROM trials") == [(0,)]
+    store.run_loudly("run", "--resume", "1")
+    assert rows(store, "SELECT state FROM experiments") == [("COMPLETED",)]
+    assert rows(store, "SELECT SUM(restarts) FROM trials") == [(0,)]
+
+
+@test
+def a_copied_store_deletes_nothing_of_the_other(store):
+    run(store, config(SINGLE))
+    copy = store.home + "-copy"
+    subprocess.run(["cp", "-a", store.home, copy], check=True)
+
+    def checkpoints(home):
+        return {name for name in os.listdir(home) if os.path.exists(os.path.join(home, name, "metadata.json"))}
+
+    try:
+        before = checkpoints(store.home)
+        assert before and checkpoints(copy) == before
+        done = subprocess.run([DET, "rm", "-y", "1"], env={**store.env, "DET_HOME": copy, "DET_MASTER": copy},
+                              capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done
+        assert checkpoints(store.home) == before and not checkpoints(copy)
+    finally:
+        shutil.rmtree(copy)
+
+
+@test
 def a_command_that_went_away_loses_nothing(store):
     command = os.path.join(store.home, "train")
     shutil.copy(TRAINEE, command)
