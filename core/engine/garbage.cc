@@ -141,6 +141,22 @@ std::vector<StoredCheckpoint> find_garbage(Database &store, int64_t experiment_i
                   });
 }
 
+namespace {
+
+// Whether a search of a person's own may hand it to other trials, or has done so: by what this one
+// told it, and by their hyperparameters.
+bool is_named(Database &store, int64_t experiment_id, const StoredCheckpoint &one) {
+  return store
+      .query(
+          "SELECT 1 FROM operations WHERE trial_id=?1 AND metric LIKE '%' || ?2 || '%' UNION ALL"
+          " SELECT 1 FROM trials WHERE experiment_id=?3 AND ended IS NULL"
+          " AND hparams LIKE '%' || ?2 || '%' LIMIT 1",
+          one.trial_id, one.uuid, experiment_id)
+      .next();
+}
+
+}  // namespace
+
 std::vector<StoredCheckpoint> find_superseded(Database &store, int64_t trial_id) {
   Query trial = store.query("SELECT experiment_id FROM trials WHERE id=?", trial_id);
   if (!trial.next()) return {};
@@ -170,7 +186,11 @@ std::vector<StoredCheckpoint> find_superseded(Database &store, int64_t trial_id)
        }))
     if (one.id != newest && (!latest || one.uuid != latest->uuid))
       superseded.push_back(std::move(one));
-  std::erase_if(superseded, [&](const StoredCheckpoint &one) { return one.trial_id != trial_id; });
+  const Json searcher = config.value("searcher", Json());
+  const bool is_custom = searcher.is_object() && searcher.value("name", Json()) == "custom";
+  std::erase_if(superseded, [&](const StoredCheckpoint &one) {
+    return one.trial_id != trial_id || (is_custom && is_named(store, experiment_id, one));
+  });
   return superseded;
 }
 

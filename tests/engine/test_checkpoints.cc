@@ -112,6 +112,20 @@ void what_a_trial_or_a_person_needs_is_not_withdrawn(const World &world) {
   assert_equal(run->withdraw_superseded({}), Ids({"held"}));
 }
 
+void what_a_search_was_told_of_is_not_withdrawn(const World &world) {
+  engine::RunRequest request = world.request();
+  request.config["searcher"]["name"] = "custom";
+  auto run = engine::start_live_run(request);
+  const auto save = [&](const std::string &id, int64_t steps) {
+    run->report_checkpoint(checkpoint(id, steps));
+  };
+  save("untold", 1);
+  save("told", 10);
+  run->complete_operation(10, {{"error", 1.0}, {"checkpoint", "told"}});
+  save("newest", 11);
+  assert_equal(run->withdraw_superseded({}), Ids({"untold"}));
+}
+
 void the_rule_of_the_configuration_is_what_counts(const World &world) {
   engine::RunRequest request = world.request();
   request.config["checkpoint_storage"] = {{"save_trial_latest", 3}};
@@ -142,6 +156,7 @@ int test_checkpoints() {
                           behaviour(one_that_an_experiment_starts_from_is_kept),
                           behaviour(what_later_ones_leave_behind_is_withdrawn),
                           behaviour(what_a_trial_or_a_person_needs_is_not_withdrawn),
+                          behaviour(what_a_search_was_told_of_is_not_withdrawn),
                           behaviour(the_rule_of_the_configuration_is_what_counts),
                           behaviour(what_is_in_another_storage_is_left_to_the_end)});
 }
