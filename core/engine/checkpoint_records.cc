@@ -2,7 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/engine/places.h"
+#include "core/engine/store_places.h"
 
 namespace det::engine {
 

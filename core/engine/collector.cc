@@ -4,9 +4,9 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/engine/garbage.h"
-#include "core/engine/places.h"
 #include "core/engine/storages.h"
 #include "core/engine/store.h"
+#include "core/engine/store_places.h"
 #include "core/storage/tree.h"
 
 namespace det::engine {

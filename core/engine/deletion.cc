@@ -6,9 +6,9 @@
 #include "core/engine/change.h"
 #include "core/engine/experiment.h"
 #include "core/engine/lifecycle.h"
-#include "core/engine/places.h"
 #include "core/engine/states.h"
 #include "core/engine/storages.h"
+#include "core/engine/store_places.h"
 
 namespace det::engine {
 

@@ -6,10 +6,10 @@
 #include "core/config/secrets.h"
 #include "core/engine/engine.h"
 #include "core/engine/entries.h"
-#include "core/engine/places.h"
 #include "core/engine/ranks.h"
 #include "core/engine/recorded_search.h"
 #include "core/engine/resume.h"
+#include "core/engine/store_places.h"
 
 namespace det::engine {
 

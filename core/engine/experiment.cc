@@ -11,7 +11,7 @@
 #include "core/config/secrets.h"
 #include "core/engine/checkpoint_records.h"
 #include "core/engine/lifecycle.h"
-#include "core/engine/places.h"
+#include "core/engine/store_places.h"
 
 namespace det::engine {
 

@@ -4,7 +4,7 @@
 #include "core/base/error.h"
 #include "core/engine/engine.h"
 #include "core/engine/entries.h"
-#include "core/engine/places.h"
+#include "core/engine/store_places.h"
 
 namespace det::engine {
 

@@ -3,7 +3,7 @@
 #include "core/engine/checkpoint_records.h"
 #include "core/engine/garbage.h"
 #include "core/engine/live_run.h"
-#include "core/engine/places.h"
+#include "core/engine/store_places.h"
 
 namespace det::engine {
 

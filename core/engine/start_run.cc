@@ -14,7 +14,7 @@
 #include "core/engine/checkpoint_records.h"
 #include "core/engine/experiment.h"
 #include "core/engine/lifecycle.h"
-#include "core/engine/places.h"
+#include "core/engine/store_places.h"
 #include "core/journal/run_directory.h"
 #include "core/search/single.h"
 

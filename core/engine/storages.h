@@ -8,7 +8,7 @@
 
 #include "core/base/json.h"
 #include "core/base/log.h"
-#include "core/engine/places.h"
+#include "core/engine/store_places.h"
 #include "core/storage/storage.h"
 
 namespace det::engine {

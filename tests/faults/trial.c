@@ -40,7 +40,8 @@ static det_status start(det_core **core) {
   options.checkpoint_storage = storage;
   options.config_json =
       "{\"searcher\": {\"name\": \"single\", \"metric\": \"value\", \"max_length\": 8},"
-      " \"checkpoint_storage\": {\"save_trial_latest\": 1000000}}"; /* each is looked for afterwards */
+      " \"checkpoint_storage\": {\"save_trial_latest\": 1000000}}"; /* each is looked for afterwards
+                                                                     */
   options.preempt_signals = &signal;
   options.preempt_signal_count = 1;
   options.close_wait_ms = 5000;

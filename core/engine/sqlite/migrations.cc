@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/uuid.h"
 #include "core/engine/best_validation.h"
-#include "core/engine/places.h"
+#include "core/engine/store_places.h"
 
 namespace det::engine {
 

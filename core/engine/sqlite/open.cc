@@ -12,8 +12,8 @@
 
 #include "core/base/error.h"
 #include "core/base/uuid.h"
-#include "core/engine/places.h"
 #include "core/engine/sqlite/migrations.h"
+#include "core/engine/store_places.h"
 
 namespace det::engine {
 

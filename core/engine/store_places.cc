@@ -1,4 +1,4 @@
-#include "core/engine/places.h"
+#include "core/engine/store_places.h"
 
 #include <sys/stat.h>
 
