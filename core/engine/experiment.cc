@@ -104,7 +104,8 @@ int64_t create_experiment(Database &store, const Json &config, const std::string
   store.run(
       "INSERT INTO experiments (name, state, config, created, managed, original_config, launch,"
       " progress, tags, source) VALUES (?, ?, ?, ?, 1, ?, ?, 0, ?, ?)",
-      config.at("name").get<std::string>(), state::paused, to_wire(recorded_config(store, recorded)), now_us(),
+      config.at("name").get<std::string>(), state::paused,
+      to_wire(recorded_config(store, recorded)), now_us(),
       config::with_masked_secrets(original, secrets), to_wire(to_json(launch)),
       to_wire(labels_of(config)), launch.warm_start);
   const int64_t experiment_id = store.last_id();

@@ -51,10 +51,11 @@ int64_t make_trial(Database &store, const RunRequest &request) {
   const int64_t seed = seed_of(config);
   Json recorded = config;
   const Json secrets = config::take_secrets(recorded);
-  store.run("INSERT INTO experiments (name, state, config, created, tags, source)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            name_of(request, config), state::active, to_wire(recorded_config(store, recorded)), now_us(),
-            to_wire(labels_of(config)), source_of(store, config));
+  store.run(
+      "INSERT INTO experiments (name, state, config, created, tags, source)"
+      " VALUES (?, ?, ?, ?, ?, ?)",
+      name_of(request, config), state::active, to_wire(recorded_config(store, recorded)), now_us(),
+      to_wire(labels_of(config)), source_of(store, config));
   const int64_t experiment_id = store.last_id();
   keep_secrets(store, experiment_id, secrets);
   store.run(
