@@ -68,6 +68,11 @@ Json Graph::described_call(const Node &node) const {
     inbound.push_back(written(input));
     inbound.back().push_back(inbound.size() == 1 ? arguments : Json::object());
   }
+  // A function takes what it is given as it stands: of a list around an array it would make one.
+  const bool is_function = dynamic_cast<const FunctionLayer *>(node.layer.get()) != nullptr;
+  if (is_function && node.inputs.size() == 1 &&
+      node.layer->config().at("function") != Json("concat"))
+    return inbound[0];
   return inbound;
 }
 
