@@ -66,7 +66,7 @@ Json Graph::described_call(const Node &node) const {
   }
   for (const Reference &input : node.inputs) {
     inbound.push_back(written(input));
-    inbound.back().push_back(inbound.size() == 1 ? arguments : Json::object());
+    inbound.back().push_back(arguments);  // Keras takes those of the last
   }
   // A function takes what it is given as it stands: of a list around an array it would make one.
   const bool is_function = dynamic_cast<const FunctionLayer *>(node.layer.get()) != nullptr;
