@@ -35,7 +35,7 @@ void receive_from(std::string_view bytes) {
   setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
   (void)!send(ends[1], bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   close(ends[1]);
-  comm::Stream stream{Fd(ends[0]), "rank 1", std::make_shared<comm::SpareBuffers>()};
+  comm::Stream stream{UnsharedFd(Fd(ends[0])), "rank 1", std::make_shared<comm::SpareBuffers>()};
   for (;;) {
     comm::FrameHead head;
     comm::Patience patience(std::chrono::milliseconds(0));
