@@ -68,8 +68,8 @@ Json start_on_store(const CoreOptions &options, std::vector<engine::RankProcess>
   } catch (const Error &e) {
     logger->warning(std::string(e.what()) + "; `det sync` tries again");  // not this run's trouble
   }
-  request.accept = [&](const engine::RunInfo &run) {
-    if (!place.storage) place.storage = storage_from_config(run.config, std::nullopt, logger);
+  request.accept = [&](const Json &config) {
+    if (!place.storage) place.storage = storage_from_config(config, std::nullopt, logger);
     if (!place.storage)
       place.storage =
           storage::make_storage(config::store_storage(place.location.home), std::nullopt, logger);

@@ -277,7 +277,6 @@ StartedRun start_now(Database &store, const RunRequest &request) {
   Transaction transaction(store, Durability::relaxed);
   const auto [trial_id, run_id, supervised] = own_run(store, request);
   RunInfo info = read_info(store, trial_id, run_id);
-  if (request.accept) request.accept(info);
   const std::string journal_id = make_uuid();
   const RankProcess chief{0, ProcessIdentity::current()};
   Json described = chief.process.to_json();
@@ -307,6 +306,10 @@ StartedRun start_now(Database &store, const RunRequest &request) {
 }  // namespace
 
 StartedRun start_run(Database &store, const RunRequest &request) {
+  if (request.accept) {
+    const std::optional<int64_t> found = find_trial(store, request);
+    request.accept(found ? describe_next_run(store, *found).config : request.config);
+  }
   constexpr std::chrono::milliseconds between_looks{50};
   const auto end = std::chrono::steady_clock::now() + request.wait;
   bool told = false;

@@ -38,8 +38,9 @@ struct RunRequest {
   std::filesystem::path directory;   // and where; empty: not known
   std::vector<RankProcess> workers;  // the other processes of the job: ranks 1, 2, ...
 
-  // Sees the run before it is recorded; what it throws starts nothing.
-  std::function<void(const RunInfo &run)> accept;
+  // Sees the configuration that is to count before anything is recorded or held, so that it may
+  // take its time; what it throws starts nothing.
+  std::function<void(const Json &config)> accept;
 
   std::chrono::milliseconds wait{0};  // for the end of a run of the trial that goes on
 
@@ -57,8 +58,9 @@ struct StartedRun {
   OwnerLock owner;
 };
 
-// In one transaction; the run's directory is there when it is done. Throws as start_live_run();
-// where another process runs the trial, at the end of the time to wait, that may be tried again.
+// In one transaction, after `accept`; the run's directory is there when it is done. Throws as
+// start_live_run(); where another process runs the trial, at the end of the time to wait, that may
+// be tried again.
 StartedRun start_run(Database &store, const RunRequest &request);
 
 // For the supervisor of a trial, which starts each of its runs: what the next run is to do, and the

@@ -60,6 +60,29 @@ void a_trial_has_one_run_at_a_time(const World &world) {
   assert_int_equal(world.resume(run->info().trial_id)->info().run_id, 2);
 }
 
+// It may ask a bucket that does not answer.
+void others_write_while_a_start_looks_at_its_storage(const World &world) {
+  engine::RunRequest request = world.request();
+  int64_t made = 0;
+  request.accept = [&](const Json &) {
+    engine::StoreOptions options = world.options();
+    options.busy_timeout = std::chrono::milliseconds(100);
+    engine::Engine(world.directory(), false, options).create_experiment({{"name", "led"}}, "", {});
+    ++made;
+  };
+  const int64_t trial_id = engine::start_live_run(request)->info().trial_id;
+  request.trial_id = trial_id;
+  engine::start_live_run(request);
+  assert_int_equal(made, 2);
+  request.accept = [](const Json &config) {
+    assert_equal(config.at("searcher").at("metric").get<std::string>(), "loss");
+    throw Error(Code::access, "the storage is not usable");
+  };
+  request.config = Json();
+  expect_error(Code::access, [&] { engine::start_live_run(request); });
+  assert_int_equal(world.engine().get_trial(trial_id).at("runs").size(), 2);
+}
+
 void a_run_that_was_not_ended_has_died(const World &world) {
   const int64_t trial = world.start()->info().trial_id;
   engine::Engine engine = world.engine();
@@ -109,6 +132,8 @@ int test_runs() {
        behaviour(an_operation_is_completed_once_and_as_it_was_asked_for),
        behaviour(reports_that_come_again_are_stored_once),
        behaviour(a_run_takes_the_place_of_what_earlier_ones_reported_from_there_on),
-       behaviour(a_trial_has_one_run_at_a_time), behaviour(a_run_that_was_not_ended_has_died),
-       behaviour(who_pauses_a_trial_wakes_its_run), behaviour(what_a_trial_says_first_stays)});
+       behaviour(a_trial_has_one_run_at_a_time),
+       behaviour(others_write_while_a_start_looks_at_its_storage),
+       behaviour(a_run_that_was_not_ended_has_died), behaviour(who_pauses_a_trial_wakes_its_run),
+       behaviour(what_a_trial_says_first_stays)});
 }
