@@ -1,6 +1,5 @@
 #include "core/context/trial_options.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "core/base/dotted_name.h"
@@ -8,6 +7,7 @@
 #include "core/base/utf8.h"
 #include "core/config/trial_variables.h"
 #include "core/search/single.h"
+#include "core/storage/storage_location.h"
 
 namespace det::context {
 
@@ -173,13 +173,8 @@ std::unique_ptr<storage::Storage> storage_from_config(const Json &config,
                                                       std::shared_ptr<Logger> logger) {
   if (!config.is_object()) return nullptr;
   const auto section = config.find("checkpoint_storage");
-  if (section == config.end() || section->is_null()) return nullptr;
+  if (section == config.end() || !storage::says_where(*section)) return nullptr;
   if (section->is_string()) return storage::make_storage_from_uri(*section, std::move(logger));
-  // It may say how many checkpoints stay, and leave open where they go.
-  if (section->is_object() && std::ranges::all_of(section->items(), [](const auto &entry) {
-        return entry.key().starts_with("save_") || entry.key() == "gc_latest_per_trial";
-      }))
-    return nullptr;
   return storage::make_storage(*section, mounted, std::move(logger));
 }
 

@@ -9,6 +9,7 @@
 #include "core/engine/states.h"
 #include "core/engine/storages.h"
 #include "core/engine/store_places.h"
+#include "core/storage/storage_location.h"
 
 namespace det::engine {
 
@@ -122,7 +123,7 @@ std::vector<Json> storages_of(Database &store, int64_t experiment_id) {
   if (config.next())
     if (const Json section =
             read_config(store, experiment_id, config.view(0)).value("checkpoint_storage", Json());
-        !section.is_null())
+        storage::says_where(section))
       add(section);
   std::vector<Json> storages;
   for (const std::string &text : found) storages.push_back(parse_json(text, "a stored storage"));

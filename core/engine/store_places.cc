@@ -284,7 +284,7 @@ void require_own_files(Database &store, int64_t experiment_id) {
   if (!config.next()) return;
   const Json section = parse_json_object(config.view(0), "the stored configuration")
                            .value("checkpoint_storage", Json());
-  if (!section.is_null() && !is_in_home(section)) refuse_shared_files(tried, *copied);
+  if (storage::says_where(section) && !is_in_home(section)) refuse_shared_files(tried, *copied);
 }
 
 void require_own_files(Database &store, const std::string &checkpoint) {

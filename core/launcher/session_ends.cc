@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/storage/storage.h"
+#include "core/storage/storage_location.h"
 #include "core/tensorboard/event_file.h"
 #include "core/tensorboard/files.h"
 #include "core/tensorboard/hparams.h"
@@ -37,7 +38,7 @@ void SessionEnds::write(int64_t trial_id, bool succeeded) try {
 }
 
 fs::path SessionEnds::find_directory() const {
-  if (storage_.is_null()) return home_;
+  if (!storage::says_where(storage_)) return home_;
   const auto storage = storage_.is_string() ? storage::make_storage_from_uri(storage_, log_)
                                             : storage::make_storage(storage_, std::nullopt, log_);
   return storage->directory();

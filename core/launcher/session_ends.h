@@ -17,8 +17,8 @@ namespace det::launcher {
 
 class SessionEnds {
  public:
-  // `storage`: as the configuration of the experiment has it; null: the trials keep their files in
-  // `home`.
+  // `storage`: as the configuration of the experiment has it. Where it does not say where, the
+  // trials keep their files in `home`.
   SessionEnds(Json storage, std::filesystem::path home, std::string cluster_id,
               int64_t experiment_id, std::shared_ptr<Logger> log)
       : storage_(std::move(storage)),

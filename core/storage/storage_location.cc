@@ -1,9 +1,11 @@
 #include "core/storage/storage_location.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 
 namespace det::storage {
 
@@ -28,6 +30,13 @@ std::string scheme_of(const std::string &uri) {
 }
 
 }  // namespace
+
+bool says_where(const Json &section) {
+  if (!section.is_object()) return !section.is_null();
+  return !std::ranges::all_of(section.items(), [](const auto &entry) {
+    return entry.key().starts_with("save_") || entry.key() == "gc_latest_per_trial";
+  });
+}
 
 fs::path shared_directory(const std::string &host_path,
                           const std::optional<std::string> &storage_path,

@@ -5,7 +5,13 @@
 #include <optional>
 #include <string>
 
+#include "core/base/json_fwd.h"
+
 namespace det::storage {
+
+// Whether the section of a configuration says where checkpoints go. Where it says at most how many
+// stay, they go into the store's home.
+bool says_where(const Json &section);
 
 // The base directory of shared_fs storage (spec 4.4). `storage_path` must lie below `host_path`.
 std::filesystem::path shared_directory(const std::string &host_path,

@@ -146,6 +146,14 @@ void a_deletion_takes_what_lies_in_files_as_well(void **) {
   assert_string_equal(to_wire(client->sync().at("spools")).c_str(), "[]");
 }
 
+void an_experiment_that_says_only_how_many_stay_is_deleted(void **) {
+  const Home home;
+  home.start(Json{{"checkpoint_storage", {{"save_trial_latest", 2}}}})->end_run(master::RunEnd::ok);
+  const auto client = client::open_client(home.path());
+  client->control(engine::Target::experiment, 1, engine::Action::cancel);
+  assert_equal(client->delete_experiment(1).at("state"), "DELETED");
+}
+
 void a_deletion_that_fails_says_what_to_do(void **) {
   const Home home;
   {
@@ -465,6 +473,7 @@ int test_client() {
       cmocka_unit_test(a_trial_is_shown_with_all_there_is),
       cmocka_unit_test(a_run_is_running_as_long_as_its_process),
       cmocka_unit_test(a_deletion_takes_what_lies_in_files_as_well),
+      cmocka_unit_test(an_experiment_that_says_only_how_many_stay_is_deleted),
       cmocka_unit_test(a_deletion_that_fails_says_what_to_do),
       cmocka_unit_test(the_names_of_metrics_are_those_of_all_reports),
       cmocka_unit_test(a_page_of_long_reports_has_fewer),

@@ -104,6 +104,19 @@ void a_copy_deletes_its_own_files(const World &world) {
   fs::remove_all(copy);
 }
 
+void a_copy_deletes_what_says_only_how_many_stay(const World &world) {
+  engine::RunRequest request = world.request();
+  request.config["checkpoint_storage"] = {{"save_trial_latest", 2}};
+  auto run = engine::start_live_run(request);
+  run->complete_operation(10, {});
+  run->end(engine::RunExit::ok);
+  const fs::path copy = copy_of(world);
+  engine::Engine engine = open(world, copy);
+  engine.begin_deletion(1);
+  engine.delete_files(1, quiet());
+  fs::remove_all(copy);
+}
+
 void files_outside_stay_while_another_store_has_them(const World &world) {
   const fs::path outside = beside(world, "-outside");
   trial_with_checkpoint(world, "shared", outside);
@@ -304,6 +317,7 @@ void so_do_those_of_a_store_that_was_copied_before(const World &world) {
 int test_places() {
   using namespace det::test;
   return run_over_stores("places", {behaviour(a_copy_deletes_its_own_files),
+                                    behaviour(a_copy_deletes_what_says_only_how_many_stay),
                                     behaviour(files_outside_stay_while_another_store_has_them),
                                     behaviour(a_store_that_was_moved_has_its_files),
                                     behaviour(a_backup_that_was_restored_has_its_files),
