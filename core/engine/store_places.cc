@@ -258,15 +258,25 @@ void note_place(Database &store) {
 }
 
 bool CopiedStore::shares(int64_t checkpoint, const Json &recorded_storage) const {
-  return checkpoint <= last_checkpoint && !is_in_home(recorded_storage);
+  return checkpoint <= last_checkpoint && is_outside(recorded_storage);
+}
+
+// A copy has the links of the other one, and with them its files.
+bool CopiedStore::is_outside(const Json &recorded_storage) const {
+  if (own_home.empty() || !is_in_home(recorded_storage)) return true;
+  const Json used = used_storage(own_home, recorded_storage);
+  std::error_code failed;
+  const fs::path real = fs::weakly_canonical(directory_of(used, directory_key(used)), failed);
+  return failed || !is_below(normal_path(real), own_home);
 }
 
 std::optional<CopiedStore> copied_store(Database &store) {
   const std::string copy = noted(store, copy_note);
+  const fs::path home = real_home(store);
   const fs::path before = noted(store, home_note);
-  if (copy.empty() || before == real_home(store) || !is_copy_of(store, before)) return std::nullopt;
+  if (copy.empty() || before == home || !is_copy_of(store, before)) return std::nullopt;
   const Json last = parse_json_object(copy, "what a copied store has noted");
-  return CopiedStore{before, last.at("last_experiment"), last.at("last_checkpoint")};
+  return CopiedStore{before, home, last.at("last_experiment"), last.at("last_checkpoint")};
 }
 
 void require_own_files(Database &store, int64_t experiment_id) {
@@ -284,7 +294,8 @@ void require_own_files(Database &store, int64_t experiment_id) {
   if (!config.next()) return;
   const Json section = parse_json_object(config.view(0), "the stored configuration")
                            .value("checkpoint_storage", Json());
-  if (storage::says_where(section) && !is_in_home(section)) refuse_shared_files(tried, *copied);
+  if (storage::says_where(section) && copied->is_outside(section))
+    refuse_shared_files(tried, *copied);
 }
 
 void require_own_files(Database &store, const std::string &checkpoint) {

@@ -35,9 +35,12 @@ void note_place(Database &store);
 // one's home are as much the other's.
 struct CopiedStore {
   std::filesystem::path home;
+  std::filesystem::path own_home;  // of this one, without links
   int64_t last_experiment = 0, last_checkpoint = 0;
 
   bool shares(int64_t checkpoint, const Json &recorded_storage) const;
+  // Whether it is outside, where a link on the way to it leads as well.
+  bool is_outside(const Json &recorded_storage) const;
 };
 std::optional<CopiedStore> copied_store(Database &store);
 

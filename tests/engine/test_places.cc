@@ -104,6 +104,30 @@ void a_copy_deletes_its_own_files(const World &world) {
   fs::remove_all(copy);
 }
 
+void a_link_out_of_a_copy_leads_to_files_of_the_other(const World &world) {
+  const fs::path outside = beside(world, "-outside"), link = home_of_world(world) / "kept";
+  fs::create_directories(outside);
+  fs::create_directory_symlink(outside, link);
+  trial_with_checkpoint(world, "shared", link);
+  {
+    engine::RunRequest request = world.request();
+    request.config["checkpoint_storage"] = storage_in(link);
+    auto run = engine::start_live_run(request);
+    run->complete_operation(10, {});
+    run->end(engine::RunExit::ok);
+  }
+  const fs::path copy = copy_of(world);
+  engine::Engine engine = open(world, copy);
+  expect_error(Code::state, [&] { engine.delete_checkpoint("shared", quiet()); });
+  expect_error(Code::state, [&] { engine.begin_deletion(1); });
+  expect_error(Code::state, [&] { engine.begin_deletion(2); });
+  world.engine().delete_checkpoint("shared", quiet());
+  assert_false(has_files(outside, "shared"));
+  fs::remove(link);
+  fs::remove_all(copy);
+  fs::remove_all(outside);
+}
+
 void a_copy_deletes_what_says_only_how_many_stay(const World &world) {
   engine::RunRequest request = world.request();
   request.config["checkpoint_storage"] = {{"save_trial_latest", 2}};
@@ -317,6 +341,7 @@ void so_do_those_of_a_store_that_was_copied_before(const World &world) {
 int test_places() {
   using namespace det::test;
   return run_over_stores("places", {behaviour(a_copy_deletes_its_own_files),
+                                    behaviour(a_link_out_of_a_copy_leads_to_files_of_the_other),
                                     behaviour(a_copy_deletes_what_says_only_how_many_stay),
                                     behaviour(files_outside_stay_while_another_store_has_them),
                                     behaviour(a_store_that_was_moved_has_its_files),
