@@ -27,10 +27,16 @@ Removals::~Removals() {
 void Removals::add(const std::vector<std::string> &ids) {
   if (ids.empty()) return;
   const std::lock_guard lock(state_->mutex);
+  const size_t before = state_->ids.size();
   state_->ids.insert(state_->ids.end(), ids.begin(), ids.end());
   if (state_->runs) return;
   if (state_->thread.joinable()) state_->thread.join();  // it has let go of the mutex for good
-  state_->thread = start_thread("det-removals", [state = state_.get()] { run(*state); });
+  try {
+    state_->thread = start_thread("det-removals", [state = state_.get()] { run(*state); });
+  } catch (...) {
+    state_->ids.resize(before);  // nobody removes them
+    throw;
+  }
   state_->runs = true;
 }
 
@@ -49,7 +55,11 @@ void Removals::run(State &state) {
     state.changed.notify_all();
     if (!state.ids.empty()) continue;
     lock.unlock();
-    state.done();
+    try {
+      state.done();
+    } catch (const std::exception &) {
+      // As above.
+    }
     lock.lock();
   }
   state.runs = false;

@@ -21,12 +21,13 @@ class Removals {
  public:
   using Remove = std::function<void(const std::string &id)>;
 
-  // What `remove` throws is told to nobody; `done` follows when none is left.
+  // What these throw is told to nobody; `done` follows when none is left.
   Removals(Remove remove, std::function<void()> done);
   ~Removals();  // waits for the one that is under way, but not in a forked child
   Removals(const Removals &) = delete;
   Removals &operator=(const Removals &) = delete;
 
+  // Throws Code::full where there is no thread to be had: then none of them is pending.
   void add(const std::vector<std::string> &ids);
   std::set<std::string> pending();
   // Until one, or all of them, are no longer pending; false at the end of `limit`.
