@@ -84,7 +84,7 @@ CheckpointContext::CheckpointContext(const Gate &gate, comm::Communicator &commu
       storage_(storage),
       train_(train),
       logger_(logger),
-      removals_([this](const std::string &id) { remove_one_superseded(id); },
+      removals_([this](const auto &one) { remove_one_superseded(one); },
                 [this] { storage_.reclaim(); }) {
   storage_.serve(master_.info().cluster_id);
 }
@@ -214,22 +214,24 @@ void CheckpointContext::remove_superseded(std::set<std::string> held) noexcept t
                   "; the next save tries again");
 }
 
-void CheckpointContext::remove_one_superseded(const std::string &id) try {
+// What somebody else has begun to delete may lack files.
+void CheckpointContext::remove_one_superseded(const engine::WithdrawnCheckpoint &one) try {
+  const std::string &id = one.id;
   if (const std::shared_ptr<SaveStage> at = stage()) at->drop(id);
   try {
     storage_.withdraw(id);
   } catch (const Error &) {
-    master_.reinstate_checkpoint(id);
+    if (one.was_complete) master_.reinstate_checkpoint(id);
     throw;
   }
-  remove_withdrawn(id, true);
+  remove_withdrawn(id, one.was_complete);
   master_.checkpoint_deleted(id);
   storage_.settle(id);
   logger_.debug("deleted checkpoint ", id, ", which is not kept");
 } catch (const std::exception &failure) {
   const std::lock_guard lock(unremovable_mutex_);
-  unremovable_.insert(id);
-  logger_.warning("deleting checkpoint ", id, ", which is not kept: ", failure.what());
+  unremovable_.insert(one.id);
+  logger_.warning("deleting checkpoint ", one.id, ", which is not kept: ", failure.what());
 }
 
 void CheckpointContext::finish_removals(std::chrono::milliseconds limit) {

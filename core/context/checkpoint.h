@@ -217,7 +217,7 @@ class CheckpointContext {
 
   // What is not kept beside the newest: `held`, besides, what is being read.
   void remove_superseded(std::set<std::string> held) noexcept;
-  void remove_one_superseded(const std::string &id);
+  void remove_one_superseded(const engine::WithdrawnCheckpoint &one);
   std::set<std::string> begun_from() const;
   std::shared_ptr<void> hold(const std::string &id);
   void remove_withdrawn(const std::string &id, bool was_complete);

@@ -24,17 +24,17 @@ Removals::~Removals() {
   if (state_->thread.joinable()) state_->thread.join();
 }
 
-void Removals::add(const std::vector<std::string> &ids) {
-  if (ids.empty()) return;
+void Removals::add(const std::vector<engine::WithdrawnCheckpoint> &withdrawn) {
+  if (withdrawn.empty()) return;
   const std::lock_guard lock(state_->mutex);
-  const size_t before = state_->ids.size();
-  state_->ids.insert(state_->ids.end(), ids.begin(), ids.end());
+  const size_t before = state_->waiting.size();
+  state_->waiting.insert(state_->waiting.end(), withdrawn.begin(), withdrawn.end());
   if (state_->runs) return;
   if (state_->thread.joinable()) state_->thread.join();  // it has let go of the mutex for good
   try {
     state_->thread = start_thread("det-removals", [state = state_.get()] { run(*state); });
   } catch (...) {
-    state_->ids.resize(before);  // nobody removes them
+    state_->waiting.resize(before);  // nobody removes them
     throw;
   }
   state_->runs = true;
@@ -42,18 +42,18 @@ void Removals::add(const std::vector<std::string> &ids) {
 
 void Removals::run(State &state) {
   std::unique_lock lock(state.mutex);
-  while (!state.ids.empty() && !state.stops) {
-    const std::string id = state.ids.front();
+  while (!state.waiting.empty() && !state.stops) {
+    const engine::WithdrawnCheckpoint one = state.waiting.front();
     lock.unlock();
     try {
-      state.remove(id);
+      state.remove(one);
     } catch (const std::exception &) {
       // It has told what there is to tell.
     }
     lock.lock();
-    state.ids.pop_front();
+    state.waiting.pop_front();
     state.changed.notify_all();
-    if (!state.ids.empty()) continue;
+    if (!state.waiting.empty()) continue;
     lock.unlock();
     try {
       state.done();
@@ -68,13 +68,17 @@ void Removals::run(State &state) {
 
 std::set<std::string> Removals::pending() {
   const std::lock_guard lock(state_->mutex);
-  return {state_->ids.begin(), state_->ids.end()};
+  std::set<std::string> ids;
+  for (const auto &one : state_->waiting) ids.insert(one.id);
+  return ids;
 }
 
 void Removals::await(const std::string &id) {
   std::unique_lock lock(state_->mutex);
-  state_->changed.wait(lock,
-                       [&] { return std::ranges::find(state_->ids, id) == state_->ids.end(); });
+  state_->changed.wait(lock, [&] {
+    return std::ranges::find(state_->waiting, id, &engine::WithdrawnCheckpoint::id) ==
+           state_->waiting.end();
+  });
 }
 
 bool Removals::await_all(std::chrono::milliseconds limit) {

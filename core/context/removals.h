@@ -14,12 +14,13 @@
 #include <vector>
 
 #include "core/base/fork_guard.h"
+#include "core/engine/run_info.h"
 
 namespace det::context {
 
 class Removals {
  public:
-  using Remove = std::function<void(const std::string &id)>;
+  using Remove = std::function<void(const engine::WithdrawnCheckpoint &one)>;
 
   // What these throw is told to nobody; `done` follows when none is left.
   Removals(Remove remove, std::function<void()> done);
@@ -28,7 +29,7 @@ class Removals {
   Removals &operator=(const Removals &) = delete;
 
   // Throws Code::full where there is no thread to be had: then none of them is pending.
-  void add(const std::vector<std::string> &ids);
+  void add(const std::vector<engine::WithdrawnCheckpoint> &withdrawn);
   std::set<std::string> pending();
   // Until one, or all of them, are no longer pending; false at the end of `limit`.
   void await(const std::string &id);
@@ -40,7 +41,7 @@ class Removals {
     std::function<void()> done;
     std::mutex mutex;
     std::condition_variable changed;
-    std::deque<std::string> ids;  // the first one is under way
+    std::deque<engine::WithdrawnCheckpoint> waiting;  // the first one is under way
     bool runs = false, stops = false;
     std::thread thread;
   };

@@ -67,7 +67,7 @@ class LiveRun {
   void checkpoint_deleted(const std::string &id);
   // Withdraws what is superseded by now (find_superseded()), of what this run's storage has, except
   // what is `held`.
-  std::vector<std::string> withdraw_superseded(const std::set<std::string> &held);
+  std::vector<WithdrawnCheckpoint> withdraw_superseded(const std::set<std::string> &held);
 
   void set_metadata(const Json &metadata);
   Json metadata();

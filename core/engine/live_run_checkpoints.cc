@@ -47,7 +47,7 @@ bool LiveRun::reinstate_checkpoint(const std::string &id) {
 }
 
 // A power cut may take this back: who then looks for the files finds that they are gone.
-std::vector<std::string> LiveRun::withdraw_superseded(const std::set<std::string> &held) {
+std::vector<WithdrawnCheckpoint> LiveRun::withdraw_superseded(const std::set<std::string> &held) {
   const std::lock_guard guard(mutex_);
   const int64_t trial_id = run_.info.trial_id;
   const auto find = [&] {
@@ -55,8 +55,8 @@ std::vector<std::string> LiveRun::withdraw_superseded(const std::set<std::string
     std::erase_if(found, [&](const StoredCheckpoint &one) { return held.contains(one.uuid); });
     return found;
   };
-  std::vector<std::string> ids;
-  if (find().empty()) return ids;
+  std::vector<WithdrawnCheckpoint> withdrawn;
+  if (find().empty()) return withdrawn;
   const auto copied = copied_store(records());
   Change change(store_, Durability::relaxed);
   std::string storage;
@@ -71,10 +71,10 @@ std::vector<std::string> LiveRun::withdraw_superseded(const std::set<std::string
     if (copied && copied->shares(one.id, parse_json(one.storage, "where a checkpoint is")))
       continue;
     records().run("UPDATE checkpoints SET state='PARTIALLY_DELETED' WHERE id=?", one.id);
-    ids.push_back(one.uuid);
+    withdrawn.push_back({one.uuid, one.state == "COMPLETED"});
   }
   change.commit();
-  return ids;
+  return withdrawn;
 }
 
 std::vector<CheckpointEntry> LiveRun::checkpoints() {

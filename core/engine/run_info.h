@@ -37,6 +37,12 @@ struct CheckpointEntry {
   int64_t size = 0;     // bytes of all its files
 };
 
+// One that its caller is to delete now.
+struct WithdrawnCheckpoint {
+  std::string id;
+  bool was_complete = false;  // else somebody has begun to delete it before
+};
+
 struct CheckpointReport {
   std::string id;
   Json metadata;

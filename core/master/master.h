@@ -84,7 +84,8 @@ class Master : public ReportSink {
   // Withdraws what the experiment's configuration does not keep beside the checkpoints that were
   // reported since, except what is `held`: the caller deletes it. None where the master itself sees
   // to that.
-  virtual std::vector<std::string> withdraw_superseded(const std::set<std::string> & /*held*/) {
+  virtual std::vector<engine::WithdrawnCheckpoint> withdraw_superseded(
+      const std::set<std::string> & /*held*/) {
     return {};
   }
 

@@ -69,16 +69,22 @@ void one_that_an_experiment_starts_from_is_kept(const World &world) {
 
 using Ids = std::vector<std::string>;
 
+Ids withdrawn(engine::LiveRun &run, const std::set<std::string> &held) {
+  Ids ids;
+  for (const auto &one : run.withdraw_superseded(held)) ids.push_back(one.id);
+  return ids;
+}
+
 void what_later_ones_leave_behind_is_withdrawn(const World &world) {
   auto run = world.start();
   const auto save = [&](int64_t steps, double loss) {
     deliver(*run, {validation(static_cast<uint64_t>(steps), steps, loss)});
     run->report_checkpoint(checkpoint("at" + std::to_string(steps), steps));
-    return run->withdraw_superseded({});
+    return withdrawn(*run, {});
   };
   assert_equal(save(1, 0.5), Ids());
   assert_equal(save(2, 0.1), Ids({"at1"}));
-  assert_equal(run->withdraw_superseded({}), Ids({"at1"}));  // nobody has deleted it yet
+  assert_equal(withdrawn(*run, {}), Ids({"at1"}));  // nobody has deleted it yet
   run->checkpoint_deleted("at1");
   assert_equal(save(3, 0.9), Ids());
   assert_equal(save(4, 0.8), Ids({"at3"}));
@@ -105,11 +111,11 @@ void what_a_trial_or_a_person_needs_is_not_withdrawn(const World &world) {
   save("furthest", 9);
   // A program that begins anew: the trial would go on from the other one.
   save("newest", 3);
-  assert_equal(run->withdraw_superseded({"held"}), Ids());
+  assert_equal(withdrawn(*run, {"held"}), Ids());
   save("newer", 4);
-  assert_equal(run->withdraw_superseded({"held"}), Ids({"newest"}));
+  assert_equal(withdrawn(*run, {"held"}), Ids({"newest"}));
   run->checkpoint_deleted("newest");
-  assert_equal(run->withdraw_superseded({}), Ids({"held"}));
+  assert_equal(withdrawn(*run, {}), Ids({"held"}));
 }
 
 void what_a_search_was_told_of_is_not_withdrawn(const World &world) {
@@ -123,7 +129,7 @@ void what_a_search_was_told_of_is_not_withdrawn(const World &world) {
   save("told", 10);
   run->complete_operation(10, {{"error", 1.0}, {"checkpoint", "told"}});
   save("newest", 11);
-  assert_equal(run->withdraw_superseded({}), Ids({"untold"}));
+  assert_equal(withdrawn(*run, {}), Ids({"untold"}));
 }
 
 void the_rule_of_the_configuration_is_what_counts(const World &world) {
@@ -131,7 +137,16 @@ void the_rule_of_the_configuration_is_what_counts(const World &world) {
   request.config["checkpoint_storage"] = {{"save_trial_latest", 3}};
   auto run = engine::start_live_run(request);
   for (int i = 1; i <= 5; ++i) run->report_checkpoint(checkpoint("at" + std::to_string(i), i));
-  assert_equal(run->withdraw_superseded({}), Ids({"at1", "at2"}));
+  assert_equal(withdrawn(*run, {}), Ids({"at1", "at2"}));
+}
+
+void what_somebody_began_to_delete_is_told_apart(const World &world) {
+  auto run = world.start();
+  for (int i = 1; i <= 3; ++i) run->report_checkpoint(checkpoint("at" + std::to_string(i), i));
+  assert_true(run->withdraw_checkpoint("at1"));
+  const auto found = run->withdraw_superseded({});
+  assert_int_equal(found.size(), 2);
+  for (const auto &one : found) assert_int_equal(one.was_complete, one.id == "at2");
 }
 
 void what_is_in_another_storage_is_left_to_the_end(const World &world) {
@@ -141,7 +156,7 @@ void what_is_in_another_storage_is_left_to_the_end(const World &world) {
   run->report_checkpoint(other);
   run->report_checkpoint(checkpoint("at2", 2));
   run->report_checkpoint(checkpoint("at3", 3));
-  assert_equal(run->withdraw_superseded({}), Ids({"at2"}));
+  assert_equal(withdrawn(*run, {}), Ids({"at2"}));
 }
 
 }  // namespace
@@ -158,5 +173,6 @@ int test_checkpoints() {
                           behaviour(what_a_trial_or_a_person_needs_is_not_withdrawn),
                           behaviour(what_a_search_was_told_of_is_not_withdrawn),
                           behaviour(the_rule_of_the_configuration_is_what_counts),
+                          behaviour(what_somebody_began_to_delete_is_told_apart),
                           behaviour(what_is_in_another_storage_is_left_to_the_end)});
 }

@@ -49,7 +49,8 @@ class EmbeddedTrial : public Master {
   }
   void checkpoint_deleted(const std::string &id) override { run_->checkpoint_deleted(id); }
 
-  std::vector<std::string> withdraw_superseded(const std::set<std::string> &held) override {
+  std::vector<engine::WithdrawnCheckpoint> withdraw_superseded(
+      const std::set<std::string> &held) override {
     return run_->withdraw_superseded(held);
   }
 
