@@ -163,12 +163,9 @@ std::vector<StoredCheckpoint> find_superseded(Database &store, int64_t trial_id)
   const int64_t experiment_id = trial.integer(0);
   const Json config = experiment_config(store, experiment_id);
   const KeepRule rule = keep_rule(config);
-  // In the trial all is there that decides, unless the best of the experiment are kept.
-  const bool alone = rule.experiment_best == 0;
-  std::vector<Candidate> candidates = find_candidates(
-      store,
-      std::string(alone ? "trials.id=?" : "experiment_id=?") + " AND checkpoints.state<>'DELETED'",
-      alone ? trial_id : experiment_id);
+  // The best of the experiment are among as many best of their trials: those stay until its end.
+  std::vector<Candidate> candidates =
+      find_candidates(store, "trials.id=? AND checkpoints.state<>'DELETED'", trial_id);
   // What somebody began to delete counts no more, and is deleted to the end.
   std::vector<StoredCheckpoint> superseded;
   std::erase_if(candidates, [&](const Candidate &one) {
@@ -177,20 +174,19 @@ std::vector<StoredCheckpoint> find_superseded(Database &store, int64_t trial_id)
     return true;
   });
   int64_t newest = 0;
-  for (const Candidate &one : candidates)
-    if (one.checkpoint.trial_id == trial_id) newest = std::max(newest, one.checkpoint.id);
+  for (const Candidate &one : candidates) newest = std::max(newest, one.checkpoint.id);
   const auto latest = latest_checkpoint(store, trial_id);
   for (StoredCheckpoint &one :
        not_kept(std::move(candidates), rule, config, [&](const Candidate &of) {
-         return std::pair(of.checkpoint.trial_id, !rule.latest_per_trial && of.validation);
+         return !rule.latest_per_trial && of.validation.has_value();
        }))
     if (one.id != newest && (!latest || one.uuid != latest->uuid))
       superseded.push_back(std::move(one));
   const Json searcher = config.value("searcher", Json());
   const bool is_custom = searcher.is_object() && searcher.value("name", Json()) == "custom";
-  std::erase_if(superseded, [&](const StoredCheckpoint &one) {
-    return one.trial_id != trial_id || (is_custom && is_named(store, experiment_id, one));
-  });
+  if (is_custom)
+    std::erase_if(superseded,
+                  [&](const StoredCheckpoint &one) { return is_named(store, experiment_id, one); });
   return superseded;
 }
 

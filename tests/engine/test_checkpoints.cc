@@ -149,6 +149,22 @@ void what_somebody_began_to_delete_is_told_apart(const World &world) {
   for (const auto &one : found) assert_int_equal(one.was_complete, one.id == "at2");
 }
 
+// Which of them are the best of the experiment is decided when it is over.
+void as_many_of_a_trial_stay_as_may_be_the_best_of_the_experiment(const World &world) {
+  engine::RunRequest request = world.request();
+  request.config["checkpoint_storage"] = {
+      {"save_experiment_best", 1}, {"save_trial_best", 0}, {"save_trial_latest", 0}};
+  auto run = engine::start_live_run(request);
+  const double losses[] = {0.5, 0.1, 0.9, 0.8};
+  int64_t steps = 0;
+  for (const double loss : losses) {
+    ++steps;
+    deliver(*run, {validation(static_cast<uint64_t>(steps), steps, loss)});
+    run->report_checkpoint(checkpoint("at" + std::to_string(steps), steps));
+  }
+  assert_equal(withdrawn(*run, {}), Ids({"at1", "at3"}));
+}
+
 void what_is_in_another_storage_is_left_to_the_end(const World &world) {
   auto run = world.start();
   engine::CheckpointReport other = checkpoint("other", 1);
@@ -174,5 +190,6 @@ int test_checkpoints() {
                           behaviour(what_a_search_was_told_of_is_not_withdrawn),
                           behaviour(the_rule_of_the_configuration_is_what_counts),
                           behaviour(what_somebody_began_to_delete_is_told_apart),
+                          behaviour(as_many_of_a_trial_stay_as_may_be_the_best_of_the_experiment),
                           behaviour(what_is_in_another_storage_is_left_to_the_end)});
 }
