@@ -1,8 +1,11 @@
 // While a run goes on, the checkpoints stay that the configuration keeps, and the others go.
+#include <atomic>
 #include <set>
+#include <stdexcept>
 #include <thread>
 
 #include "core/context/core.h"
+#include "core/context/removals.h"
 #include "tests/context/home.h"
 #include "tests/expect_error.h"
 #include "tests/traced.h"
@@ -153,6 +156,21 @@ void a_run_that_saves_nothing_deletes_nothing(void **) {
   at.expect({1, 2, 3});
 }
 
+void what_removals_throw_ends_nothing(void **) {
+  std::atomic<int> done = 0;
+  Removals removals([](const auto &) { throw std::runtime_error("no removal"); },
+                    [&] {
+                      ++done;
+                      throw std::runtime_error("no end");
+                    });
+  for (int i = 1; i <= 2; ++i) {
+    removals.add({{"one", true}});
+    removals.await("one");
+    assert_true(removals.await_all(std::chrono::minutes(1)));
+    assert_int_equal(done, i);
+  }
+}
+
 // Killed before its `step`-th system call from the second save on; false when there are not as
 // many.
 bool killed_while_saving(const Keeping &at, int step) {
@@ -195,6 +213,7 @@ int test_checkpoint_superseded() {
       cmocka_unit_test(one_that_is_being_read_stays),
       cmocka_unit_test(a_program_may_still_delete_what_it_saved),
       cmocka_unit_test(a_run_that_saves_nothing_deletes_nothing),
+      cmocka_unit_test(what_removals_throw_ends_nothing),
       cmocka_unit_test(killed_at_any_step_the_next_save_leaves_what_is_kept),
   };
   return cmocka_run_group_tests_name("checkpoint superseded", tests, nullptr, nullptr);
