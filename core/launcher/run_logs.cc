@@ -14,6 +14,9 @@ bool complains_about_space(const std::string &line) {
   return line.find(errno_text(ENOSPC)) != line.npos || line.find(errno_text(EDQUOT)) != line.npos;
 }
 
+// What programs print while they die: the traces of several ranks.
+constexpr int64_t last_lines = 200;
+
 }  // namespace
 
 RunLogs::RunLogs(engine::Lead &lead, const Json &config, std::shared_ptr<Logger> log)
@@ -36,16 +39,20 @@ void RunLogs::tell(int64_t trial_id, int64_t run_id, LogLevel level, const std::
   lead_.log(trial_id, run_id, level, "det run: " + text);
 }
 
-std::string RunLogs::complaint_about_space(int64_t trial_id, int64_t run_id) const {
-  const auto found = complaints_about_space_.find({trial_id, run_id});
-  return found != complaints_about_space_.end() ? found->second : std::string();
+std::string RunLogs::take_complaint_about_space(int64_t trial_id, int64_t run_id) {
+  const auto taken = complaints_about_space_.extract({trial_id, run_id});
+  return taken && taken.mapped().lines_since <= last_lines ? taken.mapped().line : std::string();
 }
 
 void RunLogs::store(int64_t trial_id, int64_t run_id, const std::vector<std::string> &lines,
                     uint64_t read) {
   std::optional<std::string> policy;
+  auto complaint = complaints_about_space_.find({trial_id, run_id});
   for (const std::string &line : lines)
-    if (complains_about_space(line)) complaints_about_space_.try_emplace({trial_id, run_id}, line);
+    if (complains_about_space(line))
+      complaint =
+          complaints_about_space_.insert_or_assign({trial_id, run_id}, Complaint{line}).first;
+    else if (complaint != complaints_about_space_.end()) ++complaint->second.lines_since;
   for (const std::string &line : lines)
     if (!policy) policy = policies_.forbids_restarts(line);
   if (lead_.log_output(trial_id, run_id, lines, read, policy))

@@ -32,8 +32,9 @@ class RunLogs {
   // Of a run: to whoever looks on, and in the log of its trial for those who look later.
   void tell(int64_t trial_id, int64_t run_id, LogLevel level, const std::string &text);
 
-  // The first line, of those read so far, in which a run says that there is no space left.
-  std::string complaint_about_space(int64_t trial_id, int64_t run_id) const;
+  // Once it has ended: the line in which it said, shortly before, that there is no space left. A
+  // program that only lost a side file to that goes on, and dies of something else.
+  std::string take_complaint_about_space(int64_t trial_id, int64_t run_id);
 
  private:
   void store(int64_t trial_id, int64_t run_id, const std::vector<std::string> &lines,
@@ -42,7 +43,11 @@ class RunLogs {
   engine::Lead &lead_;
   const LogPolicies policies_;
   const std::shared_ptr<Logger> log_;
-  std::map<std::pair<int64_t, int64_t>, std::string> complaints_about_space_;
+  struct Complaint {
+    std::string line;
+    int64_t lines_since = 0;
+  };
+  std::map<std::pair<int64_t, int64_t>, Complaint> complaints_about_space_;
 };
 
 }  // namespace det::launcher

@@ -159,7 +159,8 @@ RunFacts TrialRuns::end_of(const LaunchedExit &exit) {
   if (const auto complaint = complaint_about(exit, run.killed, run.said))
     logs_.tell(exit.trial_id, exit.run_id, LogLevel::warning, *complaint);
   RunFacts facts = facts_of(exit, run.killed, run.said);
-  if (facts.failed && !facts.killed) facts.no_space = missing_space(exit);
+  const std::string complaint = logs_.take_complaint_about_space(exit.trial_id, exit.run_id);
+  if (facts.failed && !facts.killed) facts.no_space = missing_space(exit, complaint);
   // Before it could take up its run.
   facts.unstartable =
       may_be_unstartable(exit, plan_.command) && !lead_.was_taken_up(exit.trial_id, exit.run_id);
@@ -167,8 +168,7 @@ RunFacts TrialRuns::end_of(const LaunchedExit &exit) {
 }
 
 // By what it printed; else, where its output found no room either, by what can be written now.
-std::string TrialRuns::missing_space(const LaunchedExit &exit) const {
-  std::string complaint = logs_.complaint_about_space(exit.trial_id, exit.run_id);
+std::string TrialRuns::missing_space(const LaunchedExit &exit, const std::string &complaint) const {
   if (!complaint.empty())
     return trial_name(exit.trial_id) + " printed '" + complaint.substr(0, 300) + "'";
   for (const std::filesystem::path &place : {storage_directory_, store_directory_, plan_.directory})

@@ -76,7 +76,7 @@ class TrialRuns {
 
   TrialLaunch describe(const engine::RunInfo &run);
   std::optional<std::string> prepare(const engine::RunInfo &run);
-  std::string missing_space(const LaunchedExit &exit) const;
+  std::string missing_space(const LaunchedExit &exit, const std::string &complaint) const;
   void add(int64_t trial_id, int64_t run_id);
   void kill(int64_t trial_id, Run &run);
 

@@ -145,6 +145,23 @@ void a_full_disk_pauses_the_search_and_costs_no_restart(void **) {
   assert_int_equal(experiment.count("SELECT SUM(restarts) FROM trials"), 0);
 }
 
+void one_that_lost_a_line_to_a_full_disk_long_ago_has_crashed(void **) {
+  Experiment experiment(single());
+  experiment.behave([&](Behaviour &b) {
+    b.crash = [&](int64_t trial, int64_t run) {
+      std::ofstream log(
+          engine::experiment_directory(experiment.store_directory(), experiment.id()) / "logs" /
+          (std::to_string(trial) + "." + std::to_string(run) + ".log"));
+      log << "writing a figure: " << errno_text(ENOSPC) << "\n";
+      for (int step = 0; step < 1000; ++step) log << "step " << step << "\n";
+      return 1;
+    };
+  });
+  experiment.run_to_end();
+  assert_string_equal(experiment.state().c_str(), "ERROR");
+  assert_int_equal(experiment.count("SELECT restarts FROM trials"), 3);
+}
+
 // As on exFAT and SMB: every FIFO is refused.
 void refuse_fifos() {
   sock_filter filter[] = {
@@ -384,6 +401,7 @@ int test_lifecycle() {
       cmocka_unit_test(trials_without_a_checkpoint_start_from_that_of_another),
       cmocka_unit_test(a_crash_counts_up_to_max_restarts),
       cmocka_unit_test(a_full_disk_pauses_the_search_and_costs_no_restart),
+      cmocka_unit_test(one_that_lost_a_line_to_a_full_disk_long_ago_has_crashed),
       cmocka_unit_test(it_runs_where_there_are_no_fifos),
       cmocka_unit_test(a_trial_that_recovers_is_no_failure),
       cmocka_unit_test(processes_lost_with_their_machine_are_nobodys_fault),
