@@ -44,8 +44,7 @@ std::optional<journal::RecoveredRank> recover(Database &store, const fs::path &d
     return std::nullopt;
   }
   StoreSink sink(store);
-  const journal::RecoveredSpool spool = journal::recover_spool(directory, sink);
-  journal::warn_of(spool, log);
+  const journal::RecoveredSpool spool = journal::recover_spool(directory, sink, log);
   Transaction transaction(store);
   if (run.rank == 0) record_run_end(store, run.trial_id, run.run_id, RunExit::died);
   else record_rank_end(store, run.trial_id, run.run_id, run.rank, RunExit::died);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -79,10 +80,7 @@ fs::path keep_damaged(const fs::path &path) {
   return aside;
 }
 
-}  // namespace
-
-RecoveredSpool recover_spool(const fs::path &run_directory, ReportSink &sink) {
-  RecoveredSpool result;
+void recover_into(RecoveredSpool &result, const fs::path &run_directory, ReportSink &sink) {
   for (const Found &file : segment_files(run_directory)) {
     const std::string bytes = read_file(file.path);
     std::optional<SegmentHeader> header;
@@ -102,6 +100,26 @@ RecoveredSpool recover_spool(const fs::path &run_directory, ReportSink &sink) {
     }
     remove_file(file.path);
   }
+}
+
+}  // namespace
+
+RecoveredSpool recover_spool(const fs::path &run_directory, ReportSink &sink) {
+  RecoveredSpool result;
+  recover_into(result, run_directory, sink);
+  return result;
+}
+
+RecoveredSpool recover_spool(const fs::path &run_directory, ReportSink &sink, Logger &logger) {
+  RecoveredSpool result;
+  try {
+    recover_into(result, run_directory, sink);
+  } catch (...) {
+    result.told.add(sink.take_told());
+    warn_of(std::move(result), logger);
+    throw;
+  }
+  warn_of(result, logger);
   return result;
 }
 

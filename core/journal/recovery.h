@@ -29,6 +29,10 @@ struct RecoveredSpool {
 // delivered by then stays for the next attempt.
 RecoveredSpool recover_spool(const std::filesystem::path &run_directory, ReportSink &sink);
 
+// Warns of what there is to warn of as well, also where it throws.
+RecoveredSpool recover_spool(const std::filesystem::path &run_directory, ReportSink &sink,
+                             Logger &logger);
+
 // Warns of what was lost and of what is in conflict.
 void warn_of(RecoveredSpool recovered, Logger &logger);
 

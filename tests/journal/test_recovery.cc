@@ -120,6 +120,24 @@ void what_was_damaged_and_what_is_in_conflict_is_told(void **) {
   assert_true(contains(told[1], (journal.directory / "2.spool.damaged").string()));
 }
 
+void what_was_told_before_a_delivery_that_fails_is_told(void **) {
+  struct FailsLater : RecordingSink {
+    Delivery deliver(const JournalKey &journal, std::span<const Report> reports) override {
+      if (attempts > 0) throw Error(Code::unavailable, "away");
+      return RecordingSink::deliver(journal, reports);
+    }
+  };
+  const Journal journal;
+  leave_behind(journal, 300);
+  FailsLater sink;
+  sink.conflicts = {"the first conflict"};
+  std::vector<std::string> told;
+  Logger logger(LogLevel::warning,
+                [&](LogLevel, const std::string &line) { told.push_back(line); });
+  expect_error(Code::unavailable, [&] { recover_spool(journal.directory.path(), sink, logger); });
+  assert_equal(told, std::vector<std::string>{"recovering reports: the first conflict"});
+}
+
 std::vector<std::string> told_of(const RecoveredSpool &recovered) {
   std::vector<std::string> told;
   Logger logger(LogLevel::warning,
@@ -325,6 +343,7 @@ int test_recovery() {
       cmocka_unit_test(failed_delivery_leaves_the_rest_for_the_next_attempt),
       cmocka_unit_test(counting_touches_nothing),
       cmocka_unit_test(damaged_header_sets_the_file_aside_and_delivers_the_others),
+      cmocka_unit_test(what_was_told_before_a_delivery_that_fails_is_told),
       cmocka_unit_test(what_was_damaged_and_what_is_in_conflict_is_told),
       cmocka_unit_test(bytes_that_are_damaged_are_told),
       cmocka_unit_test(record_that_was_never_finished_is_told_as_such),

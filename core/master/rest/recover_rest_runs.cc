@@ -71,9 +71,8 @@ journal::RecoveredSpool deliver_all(MasterSession &session, const fs::path &dire
   for (;;) {
     const uint64_t shown = session.credential_number();
     try {
-      return journal::recover_spool(directory, sink);
+      return journal::recover_spool(directory, sink, logger);
     } catch (const Error &error) {
-      for (const std::string &told : sink.take_told().conflicts) logger.warning(told);
       if (error.http_status != 401 || session.credential_number() == shown) throw;
     }
   }
@@ -91,7 +90,6 @@ std::optional<journal::RecoveredRank> recover(const std::shared_ptr<MasterSessio
   RestDelivery sink(session, origin, directory, logger);
   if (journal::has_undelivered(directory)) {
     const journal::RecoveredSpool spool = deliver_all(*session, directory, sink, *logger);
-    journal::warn_of(spool, *logger);
     rank.lost_bytes = spool.lost_bytes;
   }
   rank.reports = sink.taken();
