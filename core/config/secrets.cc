@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/config/experiment/yaml.h"
+
 namespace det::config {
 
 namespace {
@@ -13,7 +15,7 @@ constexpr std::string_view mask = "********";
 
 struct Section {
   std::vector<std::string_view> path;
-  std::vector<std::string_view> keys;  // none: every text in it
+  std::vector<std::string_view> keys;  // none: every value in it
 };
 
 const std::vector<std::string_view> of_storage{"access_key",        "secret_key", "session_token",
@@ -29,12 +31,14 @@ const std::array sections{
 
 using Visit = std::function<void(Json &value, const std::vector<std::string> &path)>;
 
-void visit_texts(Json &value, std::vector<std::string> &path, const Visit &visit) {
-  if (value.is_string() && !value.get_ref<const std::string &>().empty()) visit(value, path);
+void visit_values(Json &value, std::vector<std::string> &path, const Visit &visit) {
+  const bool is_given = value.is_number() || (value.is_array() && !value.empty()) ||
+                        (value.is_string() && value != Json(""));
+  if (is_given) visit(value, path);
   if (!value.is_object()) return;
   for (auto &[key, inner] : value.items()) {
     path.push_back(key);
-    visit_texts(inner, path, visit);
+    visit_values(inner, path, visit);
     path.pop_back();
   }
 }
@@ -48,11 +52,11 @@ void visit_section(Json &config, const Section &section, const Visit &visit) {
     if (found == at->end()) return;
     at = &*found;
   }
-  if (section.keys.empty()) return visit_texts(*at, path, visit);
+  if (section.keys.empty()) return visit_values(*at, path, visit);
   for (const std::string_view key : section.keys) {
     path.emplace_back(key);
     const auto found = at->is_object() ? at->find(path.back()) : at->end();
-    if (found != at->end()) visit_texts(*found, path, visit);
+    if (found != at->end()) visit_values(*found, path, visit);
     path.pop_back();
   }
 }
@@ -75,6 +79,24 @@ void erase_at(Json &object, const std::vector<std::string> &path) {
   Json *at = &object;
   for (size_t i = 0; i + 1 < path.size(); ++i) at = &at->at(path[i]);
   erase_key(*at, path.back());
+}
+
+Json each_as(std::string_view word, Json secrets) {
+  if (!secrets.is_object()) return word;
+  for (Json &inner : secrets) inner = each_as(word, inner);
+  return secrets;
+}
+
+std::string with_each_as(std::string_view word, std::string text, const Json &secrets) {
+  if (secrets.is_string()) {
+    const auto &secret = secrets.get_ref<const std::string &>();
+    for (size_t at = 0; (at = text.find(secret, at)) != text.npos; at += word.size())
+      text.replace(at, secret.size(), word);
+  }
+  if (secrets.is_object())
+    for (const auto &[key, inner] : secrets.items())
+      text = with_each_as(word, std::move(text), inner);
+  return text;
 }
 
 }  // namespace
@@ -105,16 +127,19 @@ Json with_masked_secrets(Json config) {
   return config;
 }
 
-std::string with_masked_secrets(std::string text, const Json &secrets) {
-  if (secrets.is_string()) {
-    const auto &secret = secrets.get_ref<const std::string &>();
-    for (size_t at = 0; (at = text.find(secret, at)) != text.npos; at += mask.size())
-      text.replace(at, secret.size(), mask);
+std::string with_masked_secrets(const std::string &text, Json config) {
+  const Json secrets = take_secrets(config);
+  if (secrets.empty()) return text;
+  constexpr std::string_view word = "MASKED";  // the mask itself is an alias in YAML
+  try {
+    Json whole = read_yaml(text).value,
+         replaced = read_yaml(with_each_as(word, text, secrets)).value;
+    if (take_secrets(replaced) == each_as(word, take_secrets(whole)))
+      return with_each_as(mask, text, secrets);
+  } catch (const YamlError &) {
+    // A secret is a part of its form.
   }
-  if (secrets.is_object())
-    for (const auto &[key, inner] : secrets.items())
-      text = with_masked_secrets(std::move(text), inner);
-  return text;
+  return to_wire(config);
 }
 
 }  // namespace det::config

@@ -19,7 +19,8 @@ void put_secrets(Json &config, const Json &secrets);
 // For display.
 Json with_masked_secrets(Json config);
 
-// A text that holds the same secrets, such as the file that a configuration is from.
-std::string with_masked_secrets(std::string text, const Json &secrets);
+// The text that a configuration is from, such as a file. Where a secret is in a form that cannot be
+// masked there, in several lines or with escapes, it is the masked configuration as JSON instead.
+std::string with_masked_secrets(const std::string &text, Json config);
 
 }  // namespace det::config

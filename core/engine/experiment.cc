@@ -106,7 +106,7 @@ int64_t create_experiment(Database &store, const Json &config, const std::string
       " progress, tags, source) VALUES (?, ?, ?, ?, 1, ?, ?, 0, ?, ?)",
       config.at("name").get<std::string>(), state::paused,
       to_wire(recorded_config(store, recorded)), now_us(),
-      config::with_masked_secrets(original, secrets), to_wire(to_json(launch)),
+      config::with_masked_secrets(original, config), to_wire(to_json(launch)),
       to_wire(labels_of(config)), launch.warm_start);
   const int64_t experiment_id = store.last_id();
   keep_secrets(store, experiment_id, secrets);
@@ -120,13 +120,15 @@ void keep_secrets(Database &store, int64_t experiment_id, const Json &secrets) {
   write_file_durably(path, to_wire(secrets) + "\n", 0600);
 }
 
+Json kept_secrets(const Database &store, int64_t experiment_id) {
+  const fs::path path = secrets_path(store, experiment_id);
+  if (access(path.c_str(), R_OK) != 0) return Json::object();
+  return parse_json_object(read_file(path), "'" + path.string() + "'");
+}
+
 Json read_config(Database &store, int64_t experiment_id, std::string_view recorded) {
   Json config = used_config(store, recorded);
-  const fs::path path = secrets_path(store, experiment_id);
-  Json secrets = Json::object();
-  if (access(path.c_str(), R_OK) == 0)
-    secrets = parse_json_object(read_file(path), "'" + path.string() + "'");
-  config::put_secrets(config, secrets);
+  config::put_secrets(config, kept_secrets(store, experiment_id));
   return config;
 }
 

@@ -158,12 +158,15 @@ void extend(Database &store, const Json &given, int64_t trial_id) {
   store.run("UPDATE experiments SET config=? WHERE id=?", to_wire(config), found.integer(3));
 }
 
-// Keys change in the life of a trial: those of this start count.
+// Keys change in the life of a trial: those of this start count, beside the others that it has.
 void renew_secrets(Database &store, Json given, int64_t trial_id) {
   const Json secrets = config::take_secrets(given);
   if (secrets.empty()) return;
   Query trial = store.query("SELECT experiment_id FROM trials WHERE id=?", trial_id);
-  if (trial.next()) keep_secrets(store, trial.integer(0), secrets);
+  if (!trial.next()) return;
+  Json all = kept_secrets(store, trial.integer(0));
+  all.merge_patch(secrets);
+  keep_secrets(store, trial.integer(0), all);
 }
 
 int64_t next_run(Database &store, int64_t trial_id) {

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "core/config/experiment/yaml.h"
+
 #include "tests/cmocka.h"
 
 namespace {
@@ -18,9 +20,10 @@ const char *const text = R"({
                           "credential": "CR", "customer_key": "CK"},
   "environment": {"image": "i", "registry_auth": {"username": "u", "password": "PW", "auth": "AU",
                   "identitytoken": "IT", "registrytoken": "RT", "email": ""}},
-  "data": {"x": "y", "secrets": {"a": "DA", "deep": {"b": "DB"}, "n": 1}}})";
+  "data": {"x": "y", "secrets": {"a": "DA", "deep": {"b": "DB"}, "n": 123456, "list": ["LA"]}}})";
 
-constexpr std::array secrets{"AK", "SK", "CS", "CR", "CK", "PW", "AU", "IT", "RT", "DA", "DB"};
+constexpr std::array secrets{"AK", "SK", "CS", "CR", "CK", "PW",
+                             "AU", "IT", "RT", "DA", "DB", "LA"};
 
 void assert_without_secrets(const std::string &shown) {
   for (const char *secret : secrets)
@@ -36,13 +39,29 @@ void each_secret_is_taken_and_put_back(void **) {
   assert_equal(recorded["checkpoint_storage"]["bucket"], "b");
   assert_true(recorded["checkpoint_storage"]["session_token"].is_null());
   assert_equal(recorded["environment"]["registry_auth"]["username"], "u");
-  assert_equal(recorded["data"]["secrets"]["n"], 1);
+  assert_equal(recorded["data"]["secrets"]["n"], "********");
   Json again = recorded;
   assert_equal(config::take_secrets(again), Json::object());
   config::put_secrets(recorded, taken);
   assert_equal(recorded, config);
   assert_without_secrets(to_wire(config::with_masked_secrets(config)));
-  assert_without_secrets(config::with_masked_secrets(std::string(text), taken));
+  assert_without_secrets(config::with_masked_secrets(std::string(text), config));
+}
+
+void no_form_of_a_text_hides_a_secret(void **) {
+  const std::string before = "# AK\ncheckpoint_storage:\n  bucket: b\n  secret_key: ";
+  const std::string masked =
+      config::with_masked_secrets(before + "SECRET", config::read_yaml(before + "SECRET").value);
+  assert_equal(masked, before + "********");
+  for (const char *form :
+       {"|\n    SECRET\n    MORE\n", ">\n    SECRET\n    MORE\n", "\"SECRET\\\\MORE\"",
+        "'SECRET''MORE'", "SECRET\n    MORE", "1234567.0", "[SECRET, MORE]", "\"SE\\x43RET\""}) {
+    const std::string given = before + form;
+    const std::string shown = config::with_masked_secrets(given, config::read_yaml(given).value);
+    for (const char *part : {"SECRET", "MORE", "123", "SE\\x"})
+      assert_true(shown.find(part) == shown.npos);
+    assert_equal(config::read_yaml(shown).value["checkpoint_storage"]["bucket"], "b");
+  }
 }
 
 void a_secret_that_nobody_knows_is_left_out(void **) {
@@ -67,6 +86,7 @@ void a_configuration_without_sections_has_none(void **) {
 int test_secrets() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(each_secret_is_taken_and_put_back),
+      cmocka_unit_test(no_form_of_a_text_hides_a_secret),
       cmocka_unit_test(a_secret_that_nobody_knows_is_left_out),
       cmocka_unit_test(a_configuration_without_sections_has_none),
   };

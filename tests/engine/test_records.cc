@@ -69,6 +69,19 @@ void secrets_of_a_configuration_are_in_no_record(const World &world) {
   assert_equal(key_of(*other), "none");
 }
 
+void a_start_that_gives_one_secret_keeps_the_others(const World &world) {
+  engine::RunRequest request = world.request();
+  request.external_id = "mine";
+  request.config["checkpoint_storage"] = {{"type", "s3"}, {"bucket", "b"}, {"secret_key", "SK"}};
+  request.config["data"] = {{"secrets", {{"token", "OLD"}}}};
+  engine::start_live_run(request)->end(engine::RunExit::ok);
+  request.config = {{"data", {{"secrets", {{"token", "NEW"}}}}}};
+  const auto next = engine::start_live_run(request);
+  assert_equal(next->info().config.at("checkpoint_storage").value("secret_key", "none"), "SK");
+  assert_equal(next->info().config.at("data").at("secrets").at("token"), "NEW");
+  next->end(engine::RunExit::ok);
+}
+
 void secrets_of_an_experiment_reach_its_trials_alone(const World &world) {
   const std::string original = "checkpoint_storage: {secret_key: SECRET-1}";
   const Json config{{"name", "x"},
@@ -245,6 +258,7 @@ int test_records() {
   return run_over_stores(
       "records",
       {behaviour(secrets_of_a_configuration_are_in_no_record),
+       behaviour(a_start_that_gives_one_secret_keeps_the_others),
        behaviour(secrets_of_an_experiment_reach_its_trials_alone),
        behaviour(notes_change_what_they_name), behaviour(notes_that_make_no_sense_change_nothing),
        behaviour(a_trial_of_an_archived_experiment_is_not_started),
