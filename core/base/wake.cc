@@ -76,7 +76,11 @@ bool Wake::poll(std::span<pollfd> others, milliseconds limit) const {
                              static_cast<int>(std::min(left, look_interval).count()));
     if (ready < 0 && errno != EINTR && errno != EAGAIN)
       OsFailure{errno}.raise("waiting for an event");
-    if (is_set() || (ready > 0 && is_ready(watched[0]) && has_fd())) return true;
+    if (is_set()) return true;
+    if (ready > 0 && is_ready(watched[0])) {
+      if (has_fd()) return true;
+      watched[0] = {-1, 0, 0};  // what the host has opened under the number
+    }
     bool is_over = left.count() == 0;
     for (size_t i = 0; ready > 0 && i < others.size(); ++i) is_over |= is_ready(rest[i]);
     if (!is_over) continue;

@@ -1,11 +1,15 @@
 // The parts of core/base and core/comm that are a few lines each.
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <set>
 #include <vector>
 
@@ -13,6 +17,7 @@
 #include "core/base/environment.h"
 #include "core/base/log.h"
 #include "core/base/thread.h"
+#include "core/base/unshared_fd.h"
 #include "core/base/utf8.h"
 #include "core/base/uuid.h"
 #include "core/base/wake.h"
@@ -105,6 +110,37 @@ void a_wake_whose_descriptor_is_taken_still_wakes_and_writes_nowhere(void **) {
   assert_int_equal(about.st_size, 0);
   assert_true(dup2(fileno(file), wake.fd()) >= 0);  // for its destructor
   fclose(file);
+}
+
+void a_wait_is_idle_while_others_use_the_number_of_the_descriptor(void **) {
+  const Wake wake;
+  std::array<int, 2> pipe_of_host{};
+  assert_int_equal(pipe(pipe_of_host.data()), 0);
+  const Fd reading(pipe_of_host[0]), writing(pipe_of_host[1]);
+  assert_int_equal(write(writing.get(), "x", 1), 1);
+  assert_int_equal(dup2(reading.get(), wake.fd()), wake.fd());  // always ready
+  const clock_t before = clock();
+  assert_false(wake.poll(std::chrono::milliseconds(300)));
+  assert_true(clock() - before < CLOCKS_PER_SEC / 10);
+}
+
+void what_others_have_under_the_number_of_an_unshared_descriptor_stays_open(void **) {
+  std::array<int, 2> pipe_of_host{};
+  assert_int_equal(pipe(pipe_of_host.data()), 0);
+  const Fd reading(pipe_of_host[0]), writing(pipe_of_host[1]);
+  int number = -1;
+  {
+    const UnsharedFd ours(Fd(open("/dev/null", O_RDONLY | O_CLOEXEC)));
+    number = ours.get();
+    assert_int_equal(dup2(reading.get(), number), number);
+    const pid_t child = fork();
+    if (child == 0) _exit(fcntl(number, F_GETFD) >= 0 ? 0 : 1);
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+  }
+  const Fd of_host(number);
+  assert_true(fcntl(number, F_GETFD) >= 0);
 }
 
 void flags_wait_until_one_is_set(void **) {
@@ -234,6 +270,8 @@ int test_small() {
       cmocka_unit_test(uuids_are_of_version_4_and_differ),
       cmocka_unit_test(wake_stays_set_until_cleared),
       cmocka_unit_test(a_wake_whose_descriptor_is_taken_still_wakes_and_writes_nowhere),
+      cmocka_unit_test(a_wait_is_idle_while_others_use_the_number_of_the_descriptor),
+      cmocka_unit_test(what_others_have_under_the_number_of_an_unshared_descriptor_stays_open),
       cmocka_unit_test(flags_wait_until_one_is_set),
       cmocka_unit_test(wake_ends_a_wait_in_another_thread),
       cmocka_unit_test(background_threads_take_no_signals),
