@@ -14,7 +14,8 @@ recorded = pathlib.Path(arguments[0])
 def configuration(batches, scheduling_unit=2, **more):
     return json.dumps({"searcher": {"name": "single", "metric": "loss", "max_length": {"batches": batches}},
                        "scheduling_unit": scheduling_unit, "min_validation_period": {"batches": scheduling_unit},
-                       "reproducibility": {"experiment_seed": 7}, **more})
+                       "reproducibility": {"experiment_seed": 7},
+                       "checkpoint_storage": {"save_trial_latest": 100}, **more})
 
 
 def environment(model, batches, batch_size, scheduling_unit=2, **more):
