@@ -135,7 +135,7 @@ class RoomForId {
 template <class Struct>
 void check_struct_size(size_t size, const char *name) {
   constexpr size_t most = 65536;  // no release has that many fields
-  const std::string set_by = "; start from the _INIT macro or the _init function";
+  const char *const set_by = "; start from the _INIT macro or the _init function";
   if (size < sizeof(size_t))
     throw det::Error(det::Code::invalid, std::string(name) + ".struct_size is not set" + set_by);
   if (size > most || size % alignof(Struct) != 0)
