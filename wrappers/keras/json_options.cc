@@ -71,7 +71,7 @@ CallbackPtr tensor_board(Fields &fields) {
 keras::FitOptions fit_options_of(const CoreJson &given) {
   Fields fields(given, "how a trial is trained");
   const auto is_said = [&](const char *key) {
-    fields.any(key);  // is known
+    if (!fields.has(key)) fields.any(key);  // is known
     return fields.is_given(key);
   };
   keras::FitOptions options;
@@ -88,7 +88,7 @@ keras::FitOptions fit_options_of(const CoreJson &given) {
     std::optional<keras::ClassWeight> weights;
     if (fields.has("class_weight")) {
       weights.emplace();
-      for (const double weight : fields.numbers("class_weight"))
+      for (const double weight : fields.any_numbers("class_weight"))
         weights->emplace(static_cast<int64_t>(weights->size()), weight);
     }
     options.class_weight(std::move(weights));

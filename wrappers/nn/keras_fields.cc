@@ -125,12 +125,19 @@ Shape Fields::integers(const char *key, size_t count, std::optional<Shape> usual
 }
 
 std::vector<double> Fields::numbers(const char *key) {
+  std::vector<double> read = any_numbers(key);
+  keep(key, *find(key));
+  return read;
+}
+
+std::vector<double> Fields::any_numbers(const char *key) {
   const Json *value = find(key);
   if (value == nullptr) refuse_missing(key);
   bool fits = value->is_array();
   for (size_t i = 0; fits && i < value->size(); ++i) fits = (*value)[i].is_number();
   if (!fits) refuse(key, "an array of numbers", *value);
-  return keep(key, *value).get<std::vector<double>>();
+  kept_->complete[key] = *value;
+  return value->get<std::vector<double>>();
 }
 
 std::optional<double> Fields::number_or_none(const char *key) {

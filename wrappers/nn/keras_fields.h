@@ -32,6 +32,8 @@ class Fields {
   // One for each of `count` dimensions; a single number is meant for all of them.
   Shape integers(const char *key, size_t count, std::optional<Shape> usual = {});
   std::vector<double> numbers(const char *key);
+  // Also NaN and infinite ones, for who refuses them in better words.
+  std::vector<double> any_numbers(const char *key);
   // A number, or none where there is null or nothing.
   std::optional<double> number_or_none(const char *key);
   // null is `unknown`.
