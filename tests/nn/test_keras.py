@@ -169,7 +169,8 @@ def ranks_stop_together():
 
 def ranks_need_data_each():
     for data, why in (("few", "an epoch of 1 batches is too short for 2 shards"),
-                      ("one to validate with", "on rank 1; each of 2 ranks needs one"), ("raising", "digits-3.png")):
+                      ("one to validate with", "the trial ends on rank 1: validating a trial: there are no batches to validate with on rank 1; "
+                                               "each of 2 ranks needs one"), ("raising", "digits-3.png")):
         with tempfile.TemporaryDirectory() as home:
             code, _, errors = train(home, *ranks(2), DATA=data)
         assert code != 0 and why in errors, f"{data}: {errors}"

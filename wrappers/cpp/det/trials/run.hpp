@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <string>
 
 namespace det {
@@ -39,6 +40,14 @@ void run_to_end(const Core &core, const TrialContext &context, const Train &trai
     sequencer.refuse();
     return Outcome::invalid_hp;
   };
+  // While this rank is still in the job: once it has left, the others fail, and a launcher may end
+  // all of them before the caller has said why.
+  const auto tell = [&context](const std::exception &failure) {
+    const DistributedView job = context.distributed();
+    if (job.size() == 1) return;
+    std::fprintf(stderr, "the trial ends on rank %s: %s\n", std::to_string(job.rank()).c_str(),
+                 failure.what());
+  };
   Outcome outcome = Outcome::error;
   try {
     train(sequencer);
@@ -46,8 +55,14 @@ void run_to_end(const Core &core, const TrialContext &context, const Train &trai
   } catch (const InvalidHP &refusal) {
     outcome = refuse(refusal.what());
   } catch (const Error &error) {
-    if (!is_refused_elsewhere(error)) throw;
+    if (!is_refused_elsewhere(error)) {
+      tell(error);
+      throw;
+    }
     outcome = refuse("another rank found them invalid");
+  } catch (const std::exception &failure) {
+    tell(failure);
+    throw;
   }
   core.close(outcome);
 }
