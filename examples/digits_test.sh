@@ -9,7 +9,9 @@ unset DET_MASTER DET_TRIAL_ID DIGITS_BATCH_MS
 
 DET_HOME="$store/alone" "$digits" > "$store/alone.txt"
 
-export DET_HOME="$store/stopped" DET_EXTERNAL_ID=digits
+# Each checkpoint stays, to be counted below.
+export DET_HOME="$store/stopped" DET_EXTERNAL_ID=digits \
+  DET_EXPERIMENT_CONFIG='{"checkpoint_storage": {"save_trial_latest": 100}}'
 for checkpoints in 3 8; do
   DIGITS_BATCH_MS=2 "$digits" >> "$store/stopped.txt" &
   while [ "$(ls "$DET_HOME" 2>/dev/null | wc -l)" -lt "$checkpoints" ]; do

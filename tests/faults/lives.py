@@ -117,6 +117,8 @@ class Programs:
         ids = [entry["uuid"] for entry in listed if entry["state"] == "COMPLETED"]
         status, out, said = place.run(self.limit, self.trial, "look", place.master, place.storage,
                                       *ids)
+        # It begins a trial that is complete, and is told so.
+        said = [line for line in said if "it has completed its length" not in line]
         if status != 0 or said:
             return [f"the next start: {name_of_end(status)}: {' | '.join(said)}"]
         return judge(place, noted, dict(read_lines(out)) | (masters.kept(self.url, place)

@@ -19,7 +19,10 @@ det_status crash_init(const char *home, det_core **core, det_error *err) {
   options.master = home;
   options.external_id = "crash";
   options.checkpoint_storage = storage;
-  options.config_json = "{\"searcher\": {\"name\": \"single\", \"metric\": \"value\"}}";
+  options.config_json =
+      "{\"searcher\": {\"name\": \"single\", \"metric\": \"value\"},"
+      " \"checkpoint_storage\": {\"save_trial_latest\": 1000000}}";  // each is looked for
+                                                                     // afterwards
   det_status status = det_core_init(&options, core, err);
   free(storage);
   return status;

@@ -31,6 +31,7 @@ FOLDER = ROOT / "tests/data/trials/estimator"
 CONFIG: dict[str, Any] = {
     "resources": {"slots_per_trial": 1},
     "searcher": {"name": "single", "metric": "loss", "max_length": {"batches": 100}},
+    "checkpoint_storage": {"save_trial_latest": 100},
 }
 
 
