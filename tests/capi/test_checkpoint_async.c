@@ -38,14 +38,17 @@ static det_checkpoint_ticket *upload(struct fixture *f, const char *source) {
   return ticket;
 }
 
-/* A save that fails in the background: what it holds is no file. */
-static det_checkpoint_ticket *save_a_pipe(struct fixture *f) {
+/* A save that fails in the background: something else stands where it is to go. */
+static det_checkpoint_ticket *save_in_vain(struct fixture *f) {
   det_checkpoint_writer *store;
   det_checkpoint_ticket *ticket;
   char path[512];
   assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err));
-  snprintf(path, sizeof path, "%s/pipe", det_checkpoint_store_path(store));
-  assert_int_equal(mkfifo(path, 0600), 0);
+  snprintf(path, sizeof path, "%s/../../%s", det_checkpoint_store_path(store),
+           det_checkpoint_store_id(store));
+  assert_int_equal(mkdir(path, 0700), 0);
+  strcat(path, "/in the way");
+  assert_int_equal(mkdir(path, 0700), 0);
   assert_ok(det_checkpoint_store_commit_async(store, &ticket, &f->err));
   det_checkpoint_store_free(store);
   return ticket;
@@ -112,43 +115,43 @@ static void a_failure_is_told_at_the_next_save_and_once(void **state) {
   char source[128], *id;
   det_checkpoint_writer *store;
   make_source(f, source, sizeof source);
-  det_checkpoint_ticket_free(save_a_pipe(f));
+  det_checkpoint_ticket_free(save_in_vain(f));
   assert_fails(det_checkpoint_upload(checkpoint_of(f), source, META, NULL, &id, &f->err),
-               DET_E_INVALID, "pipe");
+               DET_E_CONFLICT, "taken");
   assert_null(id);
   assert_ok(det_checkpoint_upload(checkpoint_of(f), source, META, NULL, &id, &f->err));
   det_free(id);
 
-  det_checkpoint_ticket *ticket = save_a_pipe(f);
+  det_checkpoint_ticket *ticket = save_in_vain(f);
   det_ticket_state now = DET_TICKET_WAITING;
   while (now < DET_TICKET_SAVED) assert_ok(det_checkpoint_ticket_poll(ticket, &now, NULL, &f->err));
   assert_int_equal(now, DET_TICKET_FAILED);
   assert_fails(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err),
-               DET_E_INVALID, det_checkpoint_ticket_id(ticket));
+               DET_E_CONFLICT, det_checkpoint_ticket_id(ticket));
   assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err));
   det_checkpoint_store_free(store);
-  assert_fails(det_checkpoint_ticket_wait(ticket, 0, &f->err), DET_E_INVALID, "pipe");
+  assert_fails(det_checkpoint_ticket_wait(ticket, 0, &f->err), DET_E_CONFLICT, "taken");
   det_checkpoint_ticket_free(ticket);
   assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
 }
 
 static void a_failure_that_nobody_heard_is_told_by_close(void **state) {
   struct fixture *f = *state;
-  det_checkpoint_ticket_free(save_a_pipe(f));
-  assert_fails(det_core_close(f->core, DET_OUTCOME_OK, &f->err), DET_E_INVALID, "pipe");
+  det_checkpoint_ticket_free(save_in_vain(f));
+  assert_fails(det_core_close(f->core, DET_OUTCOME_OK, &f->err), DET_E_CONFLICT, "taken");
   assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
 }
 
 static void a_failure_that_was_heard_is_not_told_again(void **state) {
   struct fixture *f = *state;
-  det_checkpoint_ticket *ticket = save_a_pipe(f);
-  assert_fails(det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_DEFAULT, &f->err), DET_E_INVALID,
-               "pipe");
-  assert_fails(det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_DEFAULT, &f->err), DET_E_INVALID,
-               "pipe");
+  det_checkpoint_ticket *ticket = save_in_vain(f);
+  assert_fails(det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_DEFAULT, &f->err), DET_E_CONFLICT,
+               "taken");
+  assert_fails(det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_DEFAULT, &f->err), DET_E_CONFLICT,
+               "taken");
   assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
-  assert_fails(det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_DEFAULT, &f->err), DET_E_INVALID,
-               "pipe");
+  assert_fails(det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_DEFAULT, &f->err), DET_E_CONFLICT,
+               "taken");
   det_checkpoint_ticket_free(ticket);
 }
 

@@ -50,6 +50,9 @@ class Training:
         self.home = os.path.join(home, "killed")
         self.environment = {name: text for name, text in os.environ.items()
                             if not name.startswith("DET_")}
+        # Each checkpoint stays, to be compared with where the starts began.
+        keep = {"checkpoint_storage": {"save_trial_latest": 1000}}
+        self.environment["DET_EXPERIMENT_CONFIG"] = json.dumps(keep)
         self.starts = []
         chance = random.Random(seed)
         ends = [self.kill] * (KILLS - 1) + [self.kill_early, self.pause]

@@ -19,7 +19,9 @@ name: in a bucket
 searcher: {name: single, metric: loss, max_length: 1}
 checkpoint_storage: {type: s3, bucket: b}
 EOF
-said=$(DET_HOME="$folder/home" "$prefix/bin/det" run "$folder/experiment.yaml" -- true 2>&1) || fail "det run: $said"
+said=$(env -u AWS_ACCESS_KEY_ID -u AWS_PROFILE -u AWS_CONTAINER_CREDENTIALS_RELATIVE_URI DET_HOME="$folder/home" \
+  "$prefix/bin/det" run "$folder/experiment.yaml" -- true 2>&1) && fail "det run took a bucket without credentials"
+echo "$said" | grep -q 'credentials of S3' || fail "det run: $said"
 mv "$library" "$folder/away"
 opening | grep 'libdetcore-cloud.so.0 cannot be loaded' || fail "it does not say what is missing: $(opening)"
 printf 'extern const char *det_cloud_entry[]; const char *det_cloud_entry[] = {"another build"};' |

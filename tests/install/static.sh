@@ -15,6 +15,7 @@ export PKG_CONFIG_LIBDIR="$folder/static/packaging"
 named=$(pkg-config --static --libs detcore)
 linked=$(readelf -d "$libdir/libdetcore.so" | sed -n 's/.*(NEEDED).*\[lib\(.*\)\.so.*/\1/p')
 for library in $linked; do
+  library=${library%-0} # of libyaml, whose name to link is without its version
   # What compilers link by themselves, and the loader.
   case $library in c | gcc_s | ld-linux*) continue ;; esac
   case " $named " in *" -l$library "*) ;; *) fail "pkg-config --static names no -l$library, only $named" ;; esac
