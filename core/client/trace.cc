@@ -190,9 +190,11 @@ class TrialTrace {
   // Values may stand in objects: of a rank, of an agent, of a device.
   void add_values(const Json &values, const std::string &name, bool of_regions, const Rank &rank,
                   int64_t time, TraceEvents &events) {
-    if (const Json sums = sums_in(values, of_regions); !sums.empty())
-      return add_sums(sums, rank, time, events);
+    // Masters over HTTP have sums in one row with what else a sample found.
+    const Json sums = sums_in(values, of_regions);
+    if (!sums.empty()) add_sums(sums, rank, time, events);
     for (const auto &[key, value] : values.items()) {
+      if (sums.contains(key)) continue;
       if (value.is_object())
         add_values(value, name + " " + key, of_regions || key == "regions", rank_named(key, rank),
                    time, events);

@@ -182,7 +182,7 @@ def test_killed_with_nothing_lost(det: Det) -> None:
 
 def test_threads_share_a_context(det: Det, tmp_path: pathlib.Path) -> None:
     failures: list[BaseException] = []
-    with core.init() as context:
+    with core.init(config={"checkpoint_storage": {"save_trial_latest": 4}}) as context:
 
         def work(number: int) -> None:
             try:
