@@ -227,7 +227,7 @@ def test_names_of_older_releases() -> None:
 
 
 def test_secrets_of_the_configuration_stay_out() -> None:
-    config = {
+    config: dict[str, Any] = {
         "name": "x",
         "checkpoint_storage": {"type": "s3", "bucket": "b", "secret_key": "S", "access_key": ""},
         "environment": {"registry_auth": {"username": "u", "password": "S"}},

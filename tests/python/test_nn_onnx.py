@@ -261,7 +261,7 @@ def test_images_of_open_size(tmp_path: Path) -> None:
 
 
 def test_what_depends_on_an_open_length_is_refused(tmp_path: Path) -> None:
-    attention = {
+    attention: dict[str, Any] = {
         "class_name": "Functional",
         "config": {
             "name": "open",

@@ -320,9 +320,7 @@ class CheckpointContext:
         name = None if storage_id is None else required(storage_id, "storage_id")
         steps = ctypes.c_int64()
         interruptible(
-            lambda: call(
-                "det_state_load", self._view, name, state.array, state.count, byref(steps)
-            )
+            lambda: call("det_state_load", self._view, name, state.array, state.count, byref(steps))
         )
         return steps.value
 
