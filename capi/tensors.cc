@@ -36,10 +36,11 @@ det::tensors::FileMetadata metadata_from(const char *json) {
 
 // Bytes, by name.
 std::vector<Tensor> state_from(const det_buffer *buffers, size_t count) {
-  if (buffers == nullptr && count > 0)
+  if (counted(count, "count") > 0 && buffers == nullptr)
     throw det::Error(det::Code::invalid, "buffers must not be NULL");
   std::vector<int64_t> sizes;
-  for (size_t i = 0; i < count; ++i) sizes.push_back(static_cast<int64_t>(buffers[i].size));
+  for (size_t i = 0; i < count; ++i)
+    sizes.push_back(static_cast<int64_t>(counted(buffers[i].size, "the size of a buffer")));
   std::vector<det_tensor> tensors;
   for (size_t i = 0; i < count; ++i) {
     det_tensor tensor = DET_TENSOR_INIT;

@@ -204,7 +204,8 @@ static void wrong_state_is_refused(void **state) {
   char bytes[8] = {0};
   const det_buffer one = {"one", bytes, 8}, shorter = {"one", bytes, 7},
                    other = {"other", bytes, 8}, unnamed = {NULL, bytes, 8},
-                   nowhere = {"one", NULL, 8}, twice[] = {{"one", bytes, 8}, {"one", bytes, 8}};
+                   nowhere = {"one", NULL, 8}, negative = {"one", bytes, (size_t)-1},
+                   twice[] = {{"one", bytes, 8}, {"one", bytes, 8}};
   char *id = (char *)bytes;
   int64_t steps = 5;
   assert_fails(det_state_save(NULL, 1, &one, 1, &id, &f->err), DET_E_INVALID, "checkpoint");
@@ -213,7 +214,13 @@ static void wrong_state_is_refused(void **state) {
   assert_fails(det_state_save(checkpoint, 1, &unnamed, 1, &id, &f->err), DET_E_INVALID, "name");
   assert_fails(det_state_save(checkpoint, 1, &nowhere, 1, &id, &f->err), DET_E_INVALID, "one");
   assert_fails(det_state_save(checkpoint, 1, twice, 2, &id, &f->err), DET_E_INVALID, "twice");
+  assert_fails(det_state_save(checkpoint, 1, &one, (size_t)-1, &id, &f->err), DET_E_INVALID,
+               "count must not be negative: -1");
+  assert_fails(det_state_save(checkpoint, 1, &negative, 1, &id, &f->err), DET_E_INVALID,
+               "size of a buffer must not be negative: -1");
   assert_ok(det_state_save(checkpoint, 1, &one, 1, &id, &f->err));
+  assert_fails(det_state_load(checkpoint, id, &one, (size_t)-1, &steps, &f->err), DET_E_INVALID,
+               "count must not be negative: -1");
   assert_fails(det_state_load(NULL, id, &one, 1, &steps, &f->err), DET_E_INVALID, "checkpoint");
   assert_int_equal(steps, 0);
   assert_fails(det_state_load(checkpoint, id, &shorter, 1, &steps, &f->err), DET_E_INVALID, "7");
