@@ -84,11 +84,6 @@ SearcherOperation *SearcherContext::next() {
                   length.empty() ? std::nullopt : std::optional<uint64_t>(std::stoull(length)));
 }
 
-bool SearcherContext::has_completed() {
-  const std::lock_guard guard(mutex_);
-  return exhausted_ || (!operations_.empty() && operations_.back().completed_);
-}
-
 std::optional<uint64_t> SearcherContext::next_of_chief() {
   const std::lock_guard guard(mutex_);
   if (!operations_.empty() && !operations_.back().completed_)
@@ -118,6 +113,7 @@ SearcherOperation *SearcherContext::hand_out(Room room, std::optional<uint64_t> 
   if (!length) return nullptr;
   room.back().length_ = *length;
   operations_.splice(operations_.end(), room);
+  completed_ = false;
   return &operations_.back();
 }
 
@@ -160,6 +156,7 @@ void SearcherOperation::report_completed(const Json &metric) {
   searcher_.train_.deliver_all();
   searcher_.master_.complete_operation(length_, metric);
   completed_ = true;
+  searcher_.completed_ = this == &searcher_.operations_.back();
 }
 
 }  // namespace det::context

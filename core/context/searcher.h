@@ -1,6 +1,7 @@
 // What the search asks this trial to train.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <mutex>
@@ -49,8 +50,8 @@ class SearcherContext {
   SearcherOperation *next();
   void acknowledge_out_of_operations();
   Unit units() const { return units_; }
-  // Whether no operation that was handed out is left to do.
-  bool has_completed();
+  // Whether no operation that was handed out is left to do. Does not block.
+  bool has_completed() const { return exhausted_ || completed_; }
 
  private:
   friend class SearcherOperation;
@@ -68,9 +69,10 @@ class SearcherContext {
   SearcherMode mode_ = SearcherMode::workers_ask_chief;
   bool auto_acknowledge_ = true;
   bool started_ = false;
-  bool exhausted_ = false;
+  std::atomic<bool> exhausted_{false};
   bool acknowledged_ = false;
   std::list<SearcherOperation> operations_;
+  std::atomic<bool> completed_{false};  // the last of them
 };
 
 }  // namespace det::context

@@ -60,6 +60,29 @@ void an_operation_that_comes_while_the_end_is_acknowledged_is_handed_out(void **
   }));
 }
 
+void who_asks_whether_all_is_done_does_not_wait_for_the_master(void **) {
+  struct AskingMaster : test::FakeMaster {
+    void complete_operation(uint64_t length, const Json &metric) override {
+      was_done = searcher->has_completed();
+      FakeMaster::complete_operation(length, metric);
+    }
+    SearcherContext *searcher = nullptr;
+    bool was_done = true;
+  };
+  assert_no_failure(run_ranks(1, 1, [](comm::Communicator &real) {
+    SearchingRank job(real);
+    AskingMaster master;
+    SearcherContext searcher(job.gate, job.communicator, master, job.train);
+    master.searcher = &searcher;
+    REQUIRE(!searcher.has_completed());
+    SearcherOperation *const operation = searcher.next();
+    REQUIRE(!searcher.has_completed());
+    operation->report_completed(0.5);
+    REQUIRE(!master.was_done);
+    REQUIRE(searcher.has_completed());
+  }));
+}
+
 void without_automatic_acknowledgement_the_chief_gives_it(void **) {
   assert_no_failure(run_ranks(1, 2, [](comm::Communicator &real) {
     SearchingRank job(real);
@@ -144,6 +167,7 @@ int test_searcher() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(one_broadcast_for_each_operation_and_one_for_the_end),
       cmocka_unit_test(an_operation_that_comes_while_the_end_is_acknowledged_is_handed_out),
+      cmocka_unit_test(who_asks_whether_all_is_done_does_not_wait_for_the_master),
       cmocka_unit_test(without_automatic_acknowledgement_the_chief_gives_it),
       cmocka_unit_test(an_operation_left_open_is_an_error_on_every_rank),
       cmocka_unit_test(a_failing_master_is_an_error_on_every_rank),
