@@ -87,10 +87,10 @@ void Core::open(const CoreOptions &options, const std::vector<std::string> &intr
       open_tensorboard(options);
       open_journal(options);
       open_contexts(options);
+      tell_people(options);  // while the terminal is still where it is written to
       if (output_) begin_capture();
       return std::string();
     });
-    tell_people(options);
     opened_ = true;
   } catch (...) {
     const std::exception_ptr failure = std::current_exception();

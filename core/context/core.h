@@ -86,8 +86,8 @@ class Core {
   void deliver_last(std::chrono::milliseconds limit);
   std::optional<bool> succeeded() const;
   void end_run();
-  void tell_people(const CoreOptions &options);
-  void tell_people_how_it_ended();
+  void tell_people(const CoreOptions &options) noexcept;
+  void tell_people_how_it_ended() noexcept;
 
   const std::chrono::milliseconds close_limit_;
   std::atomic<bool> opened_{false};

@@ -29,7 +29,7 @@ std::string det_command(const config::MasterLocation &location, const std::strin
 
 }  // namespace
 
-void Core::tell_people(const CoreOptions &options) {
+void Core::tell_people(const CoreOptions &options) noexcept try {
   const bool is_started_by_us = place_.cluster || config::read_trial_variables().run_id != 0;
   tells_people_ = communicator_->is_chief() && logger_->outlet() == nullptr && !is_started_by_us &&
                   options.log_level <= LogLevel::warning && isatty(STDERR_FILENO) != 0;
@@ -43,9 +43,11 @@ void Core::tell_people(const CoreOptions &options) {
       ", in " + (place_.location.embedded ? place_.location.home.string() : place_.location.url);
   say(line + "; " + det_command(place_.location, "show " + id) + " and " +
       det_command(place_.location, "plot " + id) + " show how it does");
+} catch (const std::exception &) {
+  // Without the line a run is as good.
 }
 
-void Core::tell_people_how_it_ended() {
+void Core::tell_people_how_it_ended() noexcept try {
   if (!ended_ || !std::exchange(tells_people_, false)) return;
   const std::string id = std::to_string(place_.master->info().trial_id);
   const bool is_preempted = preempt_ && preempt_->preempted();
@@ -58,6 +60,8 @@ void Core::tell_people_how_it_ended() {
     line += det_command(place_.location, "resume " + id) + " continues it";
   else line += det_command(place_.location, "logs " + id) + " shows its log";
   say(line);
+} catch (const std::exception &) {
+  // As above.
 }
 
 }  // namespace det::context

@@ -1,5 +1,8 @@
 // A start that fails on its own arguments records nothing, and spoils nothing that was recorded.
+#include <algorithm>
+#include <array>
 #include <csignal>
+#include <cstdlib>
 
 #include "tests/context/child_process.h"
 #include "tests/context/fakes.h"
@@ -58,6 +61,42 @@ void signals_that_cannot_be_handled_start_nothing(void **) {
   struct sigaction now {};
   sigaction(SIGUSR1, nullptr, &now);
   assert_equal(now.sa_handler, SIG_DFL);
+}
+
+// What a run says there from start to end.
+std::string on_terminal(const CoreOptions &options) {
+  const Fd terminal(posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK));
+  if (grantpt(terminal.get()) != 0 || unlockpt(terminal.get()) != 0) return "no terminal";
+  dup2(open_file(ptsname(terminal.get()), O_RDWR | O_NOCTTY).get(), STDERR_FILENO);
+  Core::start(options)->close(master::RunEnd::ok);
+  std::array<char, 4096> text{};
+  const ssize_t size = read(terminal.get(), text.data(), text.size());
+  return {text.data(), static_cast<size_t>(std::max<ssize_t>(size, 0))};
+}
+
+void people_at_a_terminal_read_of_a_run_whose_output_is_captured(void **) {
+  const TemporaryDirectory directory;
+  const Home home;
+  const int status = test::run_in_child(directory.path(), [&] {
+    CoreOptions options = home.options();
+    options.capture_output = true;
+    options.log_level = LogLevel::warning;
+    const std::string said = on_terminal(options);
+    const bool is_all = contains(said, "show how it does") && contains(said, "ended well");
+    return is_all && home.text("SELECT COUNT(*) FROM logs") == "0" ? 0 : 1;
+  });
+  assert_int_equal(status, 0);
+}
+
+void the_line_for_people_stops_no_run(void **) {
+  const TemporaryDirectory directory;
+  const Home home;
+  const int status = test::run_in_child(directory.path(), [&] {
+    setenv("DET_MASTER", "ftp://nowhere", 1);
+    on_terminal(home.options());
+    return home.text("SELECT state FROM trials") == "COMPLETED" ? 0 : 1;
+  });
+  assert_int_equal(status, 0);
 }
 
 void a_second_capture_starts_nothing(void **) {
@@ -218,6 +257,8 @@ void what_comes_from_outside_goes_before_the_program(void **) {
 int test_start() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(signals_that_cannot_be_handled_start_nothing),
+      cmocka_unit_test(people_at_a_terminal_read_of_a_run_whose_output_is_captured),
+      cmocka_unit_test(the_line_for_people_stops_no_run),
       cmocka_unit_test(a_second_capture_starts_nothing),
       cmocka_unit_test(a_storage_that_is_a_file_starts_nothing),
       cmocka_unit_test(a_recorded_storage_that_became_a_file_starts_nothing),
