@@ -57,8 +57,8 @@ fs::path owner_path(const fs::path &directory) { return directory / "owner"; }
 fs::path wake_path(const fs::path &directory) { return directory / "wake"; }
 fs::path logs_of(const fs::path &directory) { return directory / "logs"; }
 
-fs::path secrets_path(const Database &store, int64_t experiment_id) {
-  return experiment_directory(store.path().parent_path(), experiment_id) / "secrets.json";
+fs::path secrets_path(const fs::path &store_directory, int64_t experiment_id) {
+  return experiment_directory(store_directory, experiment_id) / "secrets.json";
 }
 
 OwnerLock take_seat(const fs::path &directory, int64_t experiment_id) {
@@ -114,21 +114,21 @@ int64_t create_experiment(Database &store, const Json &config, const std::string
 }
 
 void keep_secrets(Database &store, int64_t experiment_id, const Json &secrets) {
-  const fs::path path = secrets_path(store, experiment_id);
+  const fs::path path = secrets_path(store.path().parent_path(), experiment_id);
   if (secrets.empty()) return static_cast<void>(fs::remove(path));
   fs::create_directories(path.parent_path());
   write_file_durably(path, to_wire(secrets) + "\n", 0600);
 }
 
-Json kept_secrets(const Database &store, int64_t experiment_id) {
-  const fs::path path = secrets_path(store, experiment_id);
+Json kept_secrets(const fs::path &store_directory, int64_t experiment_id) {
+  const fs::path path = secrets_path(store_directory, experiment_id);
   if (access(path.c_str(), R_OK) != 0) return Json::object();
   return parse_json_object(read_file(path), "'" + path.string() + "'");
 }
 
 Json read_config(Database &store, int64_t experiment_id, std::string_view recorded) {
   Json config = used_config(store, recorded);
-  config::put_secrets(config, kept_secrets(store, experiment_id));
+  config::put_secrets(config, kept_secrets(store.path().parent_path(), experiment_id));
   return config;
 }
 

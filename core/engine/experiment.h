@@ -58,7 +58,7 @@ ExperimentRecord read_experiment(Database &store, int64_t experiment_id);
 void keep_secrets(Database &store, int64_t experiment_id, const Json &secrets);
 
 // An empty object where there are none that this user may read.
-Json kept_secrets(const Database &store, int64_t experiment_id);
+Json kept_secrets(const std::filesystem::path &store_directory, int64_t experiment_id);
 
 // A recorded configuration, with its secrets where this user may read them.
 Json read_config(Database &store, int64_t experiment_id, std::string_view recorded);

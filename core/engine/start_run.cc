@@ -164,7 +164,7 @@ void renew_secrets(Database &store, Json given, int64_t trial_id) {
   if (secrets.empty()) return;
   Query trial = store.query("SELECT experiment_id FROM trials WHERE id=?", trial_id);
   if (!trial.next()) return;
-  Json all = kept_secrets(store, trial.integer(0));
+  Json all = kept_secrets(store.path().parent_path(), trial.integer(0));
   all.merge_patch(secrets);
   keep_secrets(store, trial.integer(0), all);
 }

@@ -14,6 +14,7 @@
 #include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/run_command.h"
+#include "core/config/master_location.h"
 #include "core/launcher/program.h"
 #include "tensorboard_copies.h"
 #include "tensorboard_logdir.h"
@@ -93,7 +94,10 @@ void run_tensorboard(const Session &session, const TensorboardOptions &options) 
     throw Failure(ExitCode::usage, "which experiment? 'det experiments' lists them");
   const std::vector<std::string> given(end, all.cend());
   Client client = session.connect();
-  std::optional<TensorboardLogdir> logdir(std::in_place, client, experiments);
+  const config::MasterLocation location = config::locate_master(session.master);
+  std::optional<TensorboardLogdir> logdir(
+      std::in_place, client,
+      location.embedded ? location.store_directory() : std::filesystem::path(), experiments);
   std::vector<std::string> words = tensorboard_command();
   words.push_back(logdir->option());
   if (!has_option(given, "--host") && !has_option(given, "--bind_all"))

@@ -12,6 +12,7 @@
 #include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/config/secrets.h"
+#include "core/engine/experiment.h"
 #include "core/storage/storage.h"
 #include "core/tensorboard/files.h"
 #include "field_text.h"
@@ -40,8 +41,9 @@ std::string path_within(const std::string &place, int64_t experiment) {
   return place.substr(cluster + 1);
 }
 
-// The configuration of the storage that an address is of, without credentials.
-Json storage_at(Client &client, const Json &experiment, const std::string &place) {
+// The configuration of the storage that an address is of. Of the credentials it has the secrets.
+Json storage_at(Client &client, const Json &experiment, const Json &secrets,
+                const std::string &place) {
   const auto id = field(experiment, "id").get<int64_t>();
   const std::string path = path_within(place, id);
   const std::string cluster = path.substr(0, path.find('/'));
@@ -51,7 +53,7 @@ Json storage_at(Client &client, const Json &experiment, const std::string &place
     return std::find(found.begin(), found.end(), place) != found.end();
   };
   Json config = field(experiment, "config");
-  config::put_secrets(config, Json::object());  // they are masked
+  config::put_secrets(config, secrets);  // they are masked
   Json found = field(config, "checkpoint_storage");
   if (is_there(found)) return found;
   found = nullptr;
@@ -72,7 +74,9 @@ Json storage_at(Client &client, const Json &experiment, const std::string &place
 
 }  // namespace
 
-TensorboardLogdir::TensorboardLogdir(Client &client, const std::vector<int64_t> &experiments) {
+TensorboardLogdir::TensorboardLogdir(Client &client, fs::path store_directory,
+                                     const std::vector<int64_t> &experiments)
+    : store_directory_(std::move(store_directory)) {
   for (const int64_t id : experiments) add_experiment(client, id);
 }
 
@@ -106,7 +110,11 @@ void TensorboardLogdir::add_experiment(Client &client, int64_t id) {
 
 const tensorboard::Mirror &TensorboardLogdir::copy(Client &client, const Json &experiment,
                                                    const std::string &place) {
-  const Json config = storage_at(client, experiment, place);
+  const Json secrets =
+      store_directory_.empty()
+          ? Json::object()
+          : engine::kept_secrets(store_directory_, field(experiment, "id").get<int64_t>());
+  const Json config = storage_at(client, experiment, secrets, place);
   const auto logger = std::make_shared<Logger>();
   std::shared_ptr<storage::Storage> bucket =
       config.is_string() ? storage::make_storage_from_uri(config, logger)

@@ -15,8 +15,11 @@ namespace det::cli {
 
 class TensorboardLogdir {
  public:
-  // Finds them; what is in buckets comes with refresh(). Throws Failure, and Error of the storage.
-  TensorboardLogdir(Client &client, const std::vector<int64_t> &experiments);
+  // Finds them; what is in buckets comes with refresh(), with the secrets that the store in
+  // `store_directory` keeps; empty: a master over HTTP has them. Throws Failure, and Error of the
+  // storage.
+  TensorboardLogdir(Client &client, std::filesystem::path store_directory,
+                    const std::vector<int64_t> &experiments);
   TensorboardLogdir(const TensorboardLogdir &) = delete;
   TensorboardLogdir &operator=(const TensorboardLogdir &) = delete;
   ~TensorboardLogdir();  // removes the copies
@@ -40,6 +43,7 @@ class TensorboardLogdir {
   void add_experiment(Client &client, int64_t id);
   const tensorboard::Mirror &copy(Client &client, const Json &experiment, const std::string &place);
 
+  std::filesystem::path store_directory_;
   std::vector<Place> places_;
   std::filesystem::path private_directory_;  // of the copies
   std::list<tensorboard::Mirror> copies_;
