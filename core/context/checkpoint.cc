@@ -242,12 +242,22 @@ void CheckpointContext::finish_removals(std::chrono::milliseconds limit) {
 }
 
 std::shared_ptr<void> CheckpointContext::hold(const std::string &id) {
-  const std::lock_guard lock(held_->mutex);
-  held_->ids.insert(id);
-  return {held_.get(), [held = held_, id](void *) {
-            const std::lock_guard unlock(held->mutex);
-            held->ids.erase(held->ids.find(id));
-          }};
+  struct Hold {
+    Hold(std::shared_ptr<Held> all, const std::string &id) : held(std::move(all)) {
+      const std::lock_guard lock(held->mutex);
+      place = held->ids.insert(id);
+    }
+    ~Hold() {
+      const std::lock_guard lock(held->mutex);
+      held->ids.erase(place);
+    }
+    Hold(const Hold &) = delete;
+    Hold &operator=(const Hold &) = delete;
+
+    std::shared_ptr<Held> held;
+    decltype(Held::ids)::iterator place;
+  };
+  return std::make_shared<Hold>(held_, id);
 }
 
 // The bytes are safe: nothing that passes makes them be given up.
