@@ -123,7 +123,7 @@ typedef struct det_core_options {
   int32_t durable_reports;
   det_log_level log_level; /**< Lines below are dropped; by default DET_LOG_LEVEL_WARNING. */
   int32_t reserved;        /**< 0. */
-  /** How long det_core_init() waits for the run before, where a process of it still goes on: the
+  /** How long det_core_init() waits for the run before, while a process of it still lives: the
    * ranks of a job outlive a killed mpirun by some seconds. By default it does not wait, and
    * answers DET_E_STATE with `retryable` 1. With an embedded store only. */
   det_timeout run_wait_ms;
@@ -218,7 +218,7 @@ DET_API det_status det_core_close(det_core *core, det_outcome how, det_error *er
  * sysexits.h, which schedulers can be told to take for "start me again".   @since 0.1 */
 #define DET_EXIT_PREEMPTED 75
 
-/** The status that the process should leave with, so that whoever started it knows whether the
+/** The status that the process should leave with, so that its scheduler or parent knows whether the
  * training is done. Call it before det_core_free(), from any thread, before or after
  * det_core_close(). Does not block.
  * @return 0: there is no more to do; DET_EXIT_PREEMPTED: should_preempt answered DET_PREEMPTED, or
