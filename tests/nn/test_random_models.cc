@@ -204,7 +204,7 @@ class Draws {
       const bool is_model = made["class_name"] == "Sequential";
       const size_t first = is_model && happens(70) ? 1 : 0;
       for (size_t call = 0; call < 1 + random_() % 2; ++call) {
-        Json on{all[random_() % all.size()]};
+        Json on = Json::array({all[random_() % all.size()]});
         if (merges) on.push_back(all[random_() % all.size()]);
         if (happens(10)) on[0][3] = {{"training", one_of<Json>({true, false, 0.5, nullptr})}};
         made["inbound_nodes"].push_back(on);
