@@ -151,6 +151,50 @@ std::optional<fs::path> earlier_home(Database &store, const fs::path &home,
   return std::nullopt;
 }
 
+// With what a directory is relative to where a program was started, if that is known.
+std::optional<Json> resolved_storage(const Json &storage, const Json &started) {
+  const fs::path directory = started.value("directory", "");
+  if (!is_in_home(storage) || directory.empty()) return std::nullopt;
+  Json resolved = storage;
+  const auto place = resolved.at(directory_key(resolved)).get<std::string>();
+  resolved[directory_key(resolved)] = normal_path(directory / place).string();
+  return resolved;
+}
+
+// Earlier releases had such directories as the program gave them.
+void resolve_by_runs(Database &store) {
+  std::map<int64_t, std::string> storages, configs;
+  {
+    Query rows = store.query(
+        "SELECT checkpoints.id, storage, process FROM checkpoints JOIN runs"
+        " ON runs.trial_id=checkpoints.trial_id AND runs.run_id=checkpoints.run_id"
+        " WHERE storage LIKE '%container_path%'");
+    while (rows.next())
+      if (const auto resolved = resolved_storage(parse_json(rows.view(1), "a stored storage"),
+                                                 parse_json_object(rows.view(2), "a process")))
+        storages[rows.integer(0)] = to_wire(*resolved);
+  }
+  {
+    Query rows = store.query(
+        "SELECT experiments.id, config, (SELECT process FROM runs JOIN trials ON trials.id=trial_id"
+        "  WHERE experiment_id=experiments.id ORDER BY started LIMIT 1) AS earliest FROM "
+        "experiments"
+        " WHERE config LIKE '%container_path%' AND earliest IS NOT NULL");
+    while (rows.next()) {
+      Json config = parse_json_object(rows.view(1), "the stored configuration");
+      const auto resolved = resolved_storage(config.value("checkpoint_storage", Json()),
+                                             parse_json_object(rows.view(2), "a process"));
+      if (!resolved) continue;
+      config["checkpoint_storage"] = *resolved;
+      configs[rows.integer(0)] = to_wire(config);
+    }
+  }
+  for (const auto &[id, storage] : storages)
+    store.run("UPDATE checkpoints SET storage=? WHERE id=?", storage, id);
+  for (const auto &[id, config] : configs)
+    store.run("UPDATE experiments SET config=? WHERE id=?", config, id);
+}
+
 [[noreturn]] void refuse_shared_files(const std::string &tried, const CopiedStore &copied) {
   throw Error(Code::state,
               "deleting " + tried + ": this store is a copy of the one in '" +
@@ -204,6 +248,7 @@ Json used_config(const Database &store, std::string_view recorded) {
 
 void relate_places(Database &store) {
   const fs::path home = home_of(store);
+  resolve_by_runs(store);
   std::vector<std::string> storages;
   {
     Query rows = store.query("SELECT DISTINCT storage FROM checkpoints");
@@ -213,7 +258,7 @@ void relate_places(Database &store) {
   for (const std::string &text : storages) {
     const Json before = parse_json(text, "a stored storage");
     const char *key = directory_key(before);
-    if (key == nullptr) continue;
+    if (key == nullptr || is_in_home(before)) continue;
     Json related = recorded_storage(home, before);
     if (!is_in_home(related))
       if (const auto earlier = earlier_home(store, home, directory_of(before, key), text)) {

@@ -290,15 +290,20 @@ void a_copy_leaves_the_processes_of_the_other_alone(const World &world) {
   fs::remove_all(copy);
 }
 
-// The store of the release before places were relative, as `home` had it, opened in `now`.
-void upgrade(const World &world, const fs::path &home, const fs::path &now) {
+// The store of the release before places were relative, as `home` had it, for `now`.
+void lay_earlier(const World &world, const fs::path &home, const fs::path &now,
+                 const std::string &more = {}) {
   std::string sql = read_file(TEST_DATA "/store/v8.sql");
   for (size_t at = 0; (at = sql.find("/HOME", at)) != sql.npos;) sql.replace(at, 5, home.string());
   fs::remove_all(world.directory());
   fs::create_directories(now / ".detcore");
   engine::SqliteConnection(engine::store_path(now / ".detcore"),
                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, world.options().busy_timeout)
-      .run_script(sql.c_str());
+      .run_script((sql + more).c_str());
+}
+
+void upgrade(const World &world, const fs::path &home, const fs::path &now) {
+  lay_earlier(world, home, now);
   stored_checkpoint("11111111-1111-4111-8111-111111111111", 10, now);
   stored_checkpoint("22222222-2222-4222-8222-222222222222", 20, now / "inner");
   engine::Engine engine = open(world, now);
@@ -323,6 +328,30 @@ void the_places_of_an_earlier_release_become_relative(const World &world) {
   upgrade(world, home_of_world(world), home_of_world(world));
 }
 
+// Whoever opens it first may be anywhere.
+void what_was_relative_to_a_program_stays_where_that_was_started(const World &world) {
+  const fs::path home = home_of_world(world);
+  lay_earlier(world, home, home, R"(
+      UPDATE runs SET process=json_set(process, '$.directory', '/started/here');
+      UPDATE experiments SET config=json_set(config, '$.checkpoint_storage',
+          json('{"type":"directory","container_path":"kept"}')) WHERE id=1;
+      UPDATE checkpoints SET storage='{"type":"directory","container_path":"./kept"}' WHERE id=1;
+      UPDATE checkpoints SET storage='{"type":"directory","container_path":"kept"}', run_id=9
+          WHERE id=3;)");
+  engine::Engine engine = open(world, home);
+  const auto directory = [](const Json &storage) {
+    return storage.at("container_path").get<std::string>();
+  };
+  const auto of = [&](const char *id) {
+    return directory(engine.get_checkpoint(id).at("storage"));
+  };
+  assert_equal(of("11111111-1111-4111-8111-111111111111"), "/started/here/kept");
+  assert_equal(directory(engine.describe_experiment(1).at("config").at("checkpoint_storage")),
+               "/started/here/kept");
+  // Of a run that is not known.
+  assert_equal(of("33333333-3333-4333-8333-333333333333"), (home / "kept").string());
+}
+
 void so_do_those_of_a_store_that_was_moved_before(const World &world) {
   upgrade(world, "/gone/away", home_of_world(world));
 }
@@ -340,16 +369,18 @@ void so_do_those_of_a_store_that_was_copied_before(const World &world) {
 
 int test_places() {
   using namespace det::test;
-  return run_over_stores("places", {behaviour(a_copy_deletes_its_own_files),
-                                    behaviour(a_link_out_of_a_copy_leads_to_files_of_the_other),
-                                    behaviour(a_copy_deletes_what_says_only_how_many_stay),
-                                    behaviour(files_outside_stay_while_another_store_has_them),
-                                    behaviour(a_store_that_was_moved_has_its_files),
-                                    behaviour(a_backup_that_was_restored_has_its_files),
-                                    behaviour(a_link_to_it_is_another_way_to_it),
-                                    behaviour(a_bind_mount_is_another_way_to_it),
-                                    behaviour(a_copy_leaves_the_processes_of_the_other_alone),
-                                    behaviour(the_places_of_an_earlier_release_become_relative),
-                                    behaviour(so_do_those_of_a_store_that_was_moved_before),
-                                    behaviour(so_do_those_of_a_store_that_was_copied_before)});
+  return run_over_stores(
+      "places",
+      {behaviour(a_copy_deletes_its_own_files),
+       behaviour(a_link_out_of_a_copy_leads_to_files_of_the_other),
+       behaviour(a_copy_deletes_what_says_only_how_many_stay),
+       behaviour(files_outside_stay_while_another_store_has_them),
+       behaviour(a_store_that_was_moved_has_its_files),
+       behaviour(a_backup_that_was_restored_has_its_files),
+       behaviour(a_link_to_it_is_another_way_to_it), behaviour(a_bind_mount_is_another_way_to_it),
+       behaviour(a_copy_leaves_the_processes_of_the_other_alone),
+       behaviour(the_places_of_an_earlier_release_become_relative),
+       behaviour(so_do_those_of_a_store_that_was_moved_before),
+       behaviour(what_was_relative_to_a_program_stays_where_that_was_started),
+       behaviour(so_do_those_of_a_store_that_was_copied_before)});
 }
