@@ -47,9 +47,12 @@ Json EmbeddedClient::get_experiment(int64_t experiment_id) {
   Json experiment = engine_.get_experiment(experiment_id);
   const engine::KeptFiles kept = engine_.kept_files(experiment_id);
   std::vector<Json> storages = kept.storages;
+  storages.insert(storages.end(), kept.shared_storages.begin(), kept.shared_storages.end());
   storages.push_back(config::store_storage(store_directory_.parent_path()));
-  experiment["tensorboard"] =
-      tensorboard::locations(storages, kept.cluster_id, experiment_id, logger_);
+  Json &places = experiment["tensorboard"] = Json::array();
+  for (const std::string &cluster_id : kept.cluster_ids)
+    for (std::string &place : tensorboard::locations(storages, cluster_id, experiment_id, logger_))
+      places.push_back(std::move(place));
   return experiment;
 }
 
@@ -57,14 +60,16 @@ Json EmbeddedClient::delete_experiment(int64_t experiment_id) {
   engine::DeletedFiles deleted;
   const engine::KeptFiles deletion = engine_.begin_deletion(experiment_id);
   try {
-    const auto home = storage::make_storage(config::store_storage(store_directory_.parent_path()),
-                                            std::nullopt, logger_);
-    tensorboard::remove_tensorboard_files(*home, deletion.cluster_id, experiment_id);
-    for (const Json &one : deletion.storages) {
+    const auto remove_from = [&](const Json &one, const std::vector<std::string> &cluster_ids) {
       const auto storage = one.is_string() ? storage::make_storage_from_uri(one, logger_)
                                            : storage::make_storage(one, std::nullopt, logger_);
-      tensorboard::remove_tensorboard_files(*storage, deletion.cluster_id, experiment_id);
-    }
+      for (const std::string &id : cluster_ids)
+        tensorboard::remove_tensorboard_files(*storage, id, experiment_id);
+    };
+    remove_from(config::store_storage(store_directory_.parent_path()), deletion.cluster_ids);
+    for (const Json &one : deletion.storages) remove_from(one, deletion.cluster_ids);
+    for (const Json &one : deletion.shared_storages)
+      remove_from(one, {deletion.cluster_ids.front()});
     deleted = engine_.delete_files(experiment_id, *logger_);
   } catch (const std::exception &failure) {
     const Error error = as_error(failure);

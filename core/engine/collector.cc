@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/engine/copied_store.h"
 #include "core/engine/garbage.h"
 #include "core/engine/storages.h"
 #include "core/engine/store.h"
@@ -21,7 +22,7 @@ class Collector {
       : store_(std::move(store)),
         logger_(logger),
         storages_(home_of(store_), logger),
-        copied_(copied_store(store_)) {}
+        copied_(store_) {}
 
   Collected collect(int64_t experiment_id) {
     std::vector<StoredCheckpoint> garbage = find_garbage(store_, experiment_id);
@@ -48,7 +49,7 @@ class Collector {
 
   // Of a copied store, with the other one.
   bool is_shared(const StoredCheckpoint &one) const {
-    return copied_ && copied_->shares(one.id, parse_json(one.storage, "where a checkpoint is"));
+    return copied_.shares(one.id, parse_json(one.storage, "where a checkpoint is"));
   }
 
   // A checkpoint that somebody else removed is left as it is.
@@ -105,7 +106,7 @@ class Collector {
   Database store_;
   Logger &logger_;
   Storages storages_;
-  const std::optional<CopiedStore> copied_;
+  const CopiedStore copied_;
   Collected collected_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/engine/change.h"
+#include "core/engine/copied_store.h"
 #include "core/engine/experiment.h"
 #include "core/engine/lifecycle.h"
 #include "core/engine/states.h"

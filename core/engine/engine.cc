@@ -4,8 +4,10 @@
 #include "core/base/log.h"
 #include "core/engine/best_validation.h"
 #include "core/engine/change.h"
+#include "core/engine/copied_store.h"
 #include "core/engine/garbage.h"
 #include "core/engine/states.h"
+#include "core/engine/store_places.h"
 
 namespace det::engine {
 
@@ -43,9 +45,15 @@ KeptFiles Engine::begin_deletion(int64_t experiment_id) {
 
 KeptFiles Engine::kept_files(int64_t experiment_id) {
   const std::lock_guard guard(mutex_);
-  Query cluster = records().query("SELECT value FROM meta WHERE key='cluster_id'");
-  cluster.next();
-  return {cluster.text(0), storages_of(records(), experiment_id)};
+  KeptFiles kept{cluster_ids_of(records(), experiment_id), {}, {}};
+  const CopiedStore copied(records());
+  const bool is_shared = copied.original_of_experiment(experiment_id) != nullptr;
+  for (Json &storage : storages_of(records(), experiment_id)) {
+    const bool is_outside =
+        is_shared && copied.is_outside(recorded_storage(home_of(records()), storage));
+    (is_outside ? kept.shared_storages : kept.storages).push_back(std::move(storage));
+  }
+  return kept;
 }
 
 DeletedFiles Engine::delete_files(int64_t experiment_id, Logger &logger) {

@@ -38,8 +38,10 @@ struct TrialGlance {
 
 // Where files of an experiment are beside the checkpoints.
 struct KeptFiles {
-  std::string cluster_id;
+  std::vector<std::string> cluster_ids;  // as cluster_ids_of() gives them
   std::vector<Json> storages;
+  // As much those of a store that this one is a copy of: its own are those of the first id.
+  std::vector<Json> shared_storages;
 };
 
 struct BestTrialRecord {

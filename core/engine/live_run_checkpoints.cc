@@ -1,6 +1,7 @@
 // Checkpoints of a run that lives.
 #include "core/engine/change.h"
 #include "core/engine/checkpoint_records.h"
+#include "core/engine/copied_store.h"
 #include "core/engine/garbage.h"
 #include "core/engine/live_run.h"
 #include "core/engine/store_places.h"
@@ -57,7 +58,7 @@ std::vector<WithdrawnCheckpoint> LiveRun::withdraw_superseded(const std::set<std
   };
   std::vector<WithdrawnCheckpoint> withdrawn;
   if (find().empty()) return withdrawn;
-  const auto copied = copied_store(records());
+  const CopiedStore copied(records());
   Change change(store_, Durability::relaxed);
   std::string storage;
   {
@@ -68,8 +69,7 @@ std::vector<WithdrawnCheckpoint> LiveRun::withdraw_superseded(const std::set<std
   }
   for (const StoredCheckpoint &one : find()) {
     if (one.storage != storage) continue;
-    if (copied && copied->shares(one.id, parse_json(one.storage, "where a checkpoint is")))
-      continue;
+    if (copied.shares(one.id, parse_json(one.storage, "where a checkpoint is"))) continue;
     records().run("UPDATE checkpoints SET state='PARTIALLY_DELETED' WHERE id=?", one.id);
     withdrawn.push_back({one.uuid, one.state == "COMPLETED"});
   }

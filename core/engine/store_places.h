@@ -1,12 +1,9 @@
-// Where a store is, and where what it records is. What lies in its home, the directory that is
+// Where what a store records is. What lies in its home, the directory that is
 // given to the user, is recorded relative to that: a store that was copied, moved or mounted
 // elsewhere has its files with it.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include "core/base/json.h"
@@ -15,6 +12,12 @@
 namespace det::engine {
 
 std::filesystem::path home_of(const Database &store);
+
+// Under which a storage says its directory; null for buckets, and for what is no storage.
+const char *directory_key(const Json &storage);
+// What one with such a key stands for; empty where it does not say so properly.
+std::filesystem::path directory_of(const Json &storage);
+bool is_in_home(const Json &recorded);
 
 // A storage, as a configuration has it, for the records, and back.
 Json recorded_storage(const std::filesystem::path &home, const Json &storage);
@@ -26,26 +29,5 @@ Json used_config(const Database &store, std::string_view recorded);
 
 // Brings records of earlier releases, which named the home itself, to the same.
 void relate_places(Database &store);
-
-// Notes where the store is. In a copy of one that is still there, the runs that go on are those of
-// the other.
-void note_place(Database &store);
-
-// The store of which this one is a copy, and what both have recorded: files of that outside of this
-// one's home are as much the other's.
-struct CopiedStore {
-  std::filesystem::path home;
-  std::filesystem::path own_home;  // of this one, without links
-  int64_t last_experiment = 0, last_checkpoint = 0;
-
-  bool shares(int64_t checkpoint, const Json &recorded_storage) const;
-  // Whether it is outside, where a link on the way to it leads as well.
-  bool is_outside(const Json &recorded_storage) const;
-};
-std::optional<CopiedStore> copied_store(Database &store);
-
-// Throw Code::state where such files would be deleted.
-void require_own_files(Database &store, int64_t experiment_id);
-void require_own_files(Database &store, const std::string &checkpoint);
 
 }  // namespace det::engine

@@ -1,13 +1,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 
 #include "core/client/embedded_client.h"
 #include "core/engine/report_writer.h"
+#include "core/engine/store.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"
+#include "tests/temporary_directory.h"
 
 namespace det::test {
 namespace {
@@ -144,6 +147,57 @@ void a_deletion_takes_what_lies_in_files_as_well(void **) {
   assert_false(std::filesystem::exists(tensorboards / "1"));
   assert_true(std::filesystem::exists(tensorboards / "2"));
   assert_string_equal(to_wire(client->sync().at("spools")).c_str(), "[]");
+}
+
+// Those of the other store are under its id.
+void a_copied_store_has_the_tensorboard_files_of_both(void **) {
+  namespace fs = std::filesystem;
+  const Home home;
+  const TemporaryDirectory outside, elsewhere;
+  const fs::path copy = elsewhere / "copy";
+  const auto stored_in = [](const fs::path &directory) {
+    return Json{{"checkpoint_storage", {{"type", "shared_fs"}, {"host_path", directory.string()}}}};
+  };
+  home.start(stored_in(outside.path()))->end_run(master::RunEnd::ok);
+  home.start(stored_in(home.path()))->end_run(master::RunEnd::ok);
+  const auto id_of = [](const fs::path &store) { return engine::read_cluster_id(store); };
+  const auto files_in = [](const fs::path &base, const std::string &id, const char *experiment) {
+    return base / id / "tensorboard/experiment" / experiment;
+  };
+  const std::string others = id_of(home.store());
+  for (const fs::path &base : {outside.path(), fs::path(home.path())})
+    for (const char *experiment : {"1", "2"}) {
+      fs::create_directories(files_in(base, others, experiment) / "trial");
+    }
+  fs::copy(home.path(), copy, fs::copy_options::recursive);
+  const auto client = client::open_client(copy.string());
+  const std::string own = id_of(copy / ".detcore");
+  assert_true(own != others);
+  const auto places = client->get_experiment(1).at("tensorboard").get<std::vector<std::string>>();
+  for (const auto &[base, id] :
+       {std::pair(outside.path(), own), {outside.path(), others}, {copy, own}, {copy, others}})
+    assert_true(std::ranges::count(places, files_in(base, id, "1").string()) == 1);
+  for (const char *experiment : {"1", "2"}) {
+    fs::create_directories(files_in(outside.path(), own, experiment) / "trial");
+    fs::create_directories(files_in(copy, own, experiment) / "trial");
+  }
+
+  for (const int experiment : {1, 2})
+    client->control(engine::Target::experiment, experiment, engine::Action::cancel);
+  assert_code(Code::state, client->delete_experiment(1));
+  // Of the copy's own run, whose checkpoint is nobody else's.
+  engine::Database store = engine::open_store(copy / ".detcore", false, {});
+  store.run(
+      "INSERT INTO checkpoints (uuid, trial_id, run_id, steps, state, size, time, metadata,"
+      " resources, storage) VALUES ('new', 2, 1, 1, 'COMPLETED', 0, 0, '{}', '{}', ?)",
+      to_wire(stored_in(outside.path()).at("checkpoint_storage")));
+  assert_equal(client->delete_experiment(2).at("state"), "DELETED");
+  assert_false(fs::exists(files_in(copy, others, "2")) || fs::exists(files_in(copy, own, "2")));
+  assert_false(fs::exists(files_in(outside.path(), own, "2")));
+  for (const char *experiment : {"1", "2"}) {
+    assert_true(fs::exists(files_in(outside.path(), others, experiment)));
+    assert_true(fs::exists(files_in(home.path(), others, experiment)));
+  }
 }
 
 void an_experiment_that_says_only_how_many_stay_is_deleted(void **) {
@@ -473,6 +527,7 @@ int test_client() {
       cmocka_unit_test(a_trial_is_shown_with_all_there_is),
       cmocka_unit_test(a_run_is_running_as_long_as_its_process),
       cmocka_unit_test(a_deletion_takes_what_lies_in_files_as_well),
+      cmocka_unit_test(a_copied_store_has_the_tensorboard_files_of_both),
       cmocka_unit_test(an_experiment_that_says_only_how_many_stay_is_deleted),
       cmocka_unit_test(a_deletion_that_fails_says_what_to_do),
       cmocka_unit_test(the_names_of_metrics_are_those_of_all_reports),

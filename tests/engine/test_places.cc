@@ -11,7 +11,9 @@
 #include "core/engine/experiment.h"
 #include "core/engine/sqlite/connection.h"
 #include "core/engine/store.h"
+#include "core/journal/run_directory.h"
 #include "core/storage/storage.h"
+#include "core/storage/writer.h"
 #include "tests/engine/suite.h"
 
 namespace det::test {
@@ -290,6 +292,150 @@ void a_copy_leaves_the_processes_of_the_other_alone(const World &world) {
   fs::remove_all(copy);
 }
 
+std::string id_of(const World &world, const fs::path &home) {
+  engine::Store store(home / ".detcore", false, world.options());
+  engine::Query id = store.database().query("SELECT value FROM meta WHERE key='cluster_id'");
+  id.next();
+  return id.text(0);
+}
+
+// A storage as a run of the store of that id has it.
+std::unique_ptr<storage::Storage> storage_of(const std::string &cluster_id,
+                                             const fs::path &directory) {
+  auto storage = storage::make_storage(storage_in(directory), std::nullopt,
+                                       std::make_shared<Logger>(LogLevel::error));
+  storage->serve(cluster_id);
+  return storage;
+}
+
+void in_a_process_of_its_own(const std::function<void()> &body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    body();
+    _exit(0);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
+void a_copy_leaves_what_the_other_saves_outside_alone(const World &world) {
+  const fs::path home = home_of_world(world), outside = beside(world, "-outside");
+  const fs::path source = beside(world, "-source");
+  stored_checkpoint("files", 1, source);
+  const std::string id = id_of(world, home), owner = "trial 1 of " + id;
+  trial_with_checkpoint(world, "first", outside);
+  in_a_process_of_its_own([&] {
+    const auto storage = storage_of(id, outside);
+    auto unreported = storage->begin("unreported"), sealed = storage->begin("sealed");
+    unreported->add(source / "files", std::nullopt);
+    unreported->commit();
+    sealed->copy(source / "files", std::nullopt);
+    sealed->seal(owner);
+    sealed->finish({"model"});
+    _exit(0);
+  });
+  const fs::path copy = copy_of(world);
+  const auto run = resume_in(world, copy, 1);
+  const std::string own = run->info().cluster_id;
+  assert_true(own != id && own == id_of(world, copy));
+  {
+    const auto storage = storage_of(own, outside);
+    assert_true(storage->take_sealed("trial 1 of " + own).empty());
+    assert_true(storage->sweep().empty());
+  }
+  run->end(engine::RunExit::ok);
+  assert_equal(id_of(world, home), id);
+  const auto storage = storage_of(id, outside);
+  assert_int_equal(storage->take_sealed(owner).size(), 1);
+  assert_equal(storage->sweep(), std::vector<std::string>{"unreported"});
+  assert_true(has_files(outside, "unreported"));
+  for (const fs::path &gone : {copy, outside, source}) fs::remove_all(gone);
+}
+
+void a_copy_of_a_copy_knows_both(const World &world) {
+  const fs::path home = home_of_world(world), outside = beside(world, "-outside");
+  const std::string id = id_of(world, home);
+  trial_with_checkpoint(world, "first", outside);
+  const fs::path copy = copy_of(world), second = beside(world, "-second");
+  auto run = resume_in(world, copy, 1);
+  run->report_checkpoint(stored_checkpoint("second", 6, outside));
+  copy_tree(copy, second);
+  engine::Engine engine = open(world, second);
+  assert_false(engine.get_trial(1).at("running").get<bool>());
+  assert_true(id_of(world, second) != run->info().cluster_id);
+  assert_equal(engine.kept_files(1).cluster_ids,
+               (std::vector<std::string>{id_of(world, second), id, run->info().cluster_id}));
+  const auto told = [&](const char *checkpoint) {
+    return expect_error(Code::state, [&] { engine.delete_checkpoint(checkpoint, quiet()); });
+  };
+  assert_true(contains(told("first"), "'" + home.string() + "'"));
+  assert_true(contains(told("second"), "'" + copy.string() + "'"));
+  assert_true(has_files(outside, "first") && has_files(outside, "second"));
+  run->end(engine::RunExit::ok);
+  for (const fs::path &gone : {copy, second, outside}) fs::remove_all(gone);
+}
+
+void a_backup_that_was_looked_at_is_the_store_again(const World &world) {
+  const fs::path home = home_of_world(world), outside = beside(world, "-outside");
+  const std::string id = id_of(world, home);
+  trial_with_checkpoint(world, "first", outside);
+  const fs::path backup = copy_of(world);
+  const std::string others = id_of(world, backup);
+  assert_true(others != id);
+  fs::remove_all(home);
+  copy_tree(backup, home);
+  assert_equal(id_of(world, home), id);
+  engine::Engine engine = world.engine();
+  assert_equal(engine.kept_files(1).cluster_ids, (std::vector<std::string>{id, others}));
+  expect_error(Code::state, [&] { open(world, backup).delete_checkpoint("first", quiet()); });
+  engine.delete_checkpoint("first", quiet());
+  assert_false(has_files(outside, "first"));
+  for (const fs::path &gone : {backup, outside}) fs::remove_all(gone);
+}
+
+// Whether the run of trial 1 goes on, as a store that is at another place than before has it.
+bool goes_on(const World &world, const fs::path &home) {
+  return open(world, home).get_trial(1).at("runs")[0].at("exit").is_null();
+}
+
+// As a network file system does it.
+void a_store_whose_files_are_numbered_differently_is_no_copy(const World &world) {
+  const fs::path home = home_of_world(world), mounted = beside(world, "-mounted");
+  const fs::path database = beside(world, "-database");
+  in_a_process_of_its_own([&] { world.start().release(); });
+  const std::string id = id_of(world, home);
+  fs::create_directories(mounted);
+  fs::copy_file(engine::store_path(home / ".detcore"), database);
+  in_a_process_of_its_own([&] {
+    const int space = geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
+    const fs::path seen = engine::store_path(mounted / ".detcore");
+    if (unshare(space) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount(home.c_str(), mounted.c_str(), nullptr, MS_BIND, nullptr) != 0 ||
+        mount(database.c_str(), seen.c_str(), nullptr, MS_BIND, nullptr) != 0)
+      _exit(0);
+    if (!goes_on(world, mounted) || id_of(world, mounted) != id) _exit(1);
+  });
+  fs::remove_all(mounted);
+  fs::remove(database);
+}
+
+void a_store_that_is_worked_on_is_no_copy(const World &world) {
+  const auto run = world.start();
+  const fs::path copy = copy_of(world);
+  {
+    const auto owner =
+        OwnerLock::take_over(journal::owner_file(journal::run_directory(copy / ".detcore", 1, 1)));
+    assert_true(owner.has_value());
+    assert_true(goes_on(world, copy));
+    assert_equal(id_of(world, copy), run->info().cluster_id);
+  }
+  assert_false(goes_on(world, copy));
+  assert_true(id_of(world, copy) != run->info().cluster_id);
+  run->end(engine::RunExit::ok);
+  fs::remove_all(copy);
+}
+
 // The store of the release before places were relative, as `home` had it, for `now`.
 void lay_earlier(const World &world, const fs::path &home, const fs::path &now,
                  const std::string &more = {}) {
@@ -379,6 +525,11 @@ int test_places() {
        behaviour(a_backup_that_was_restored_has_its_files),
        behaviour(a_link_to_it_is_another_way_to_it), behaviour(a_bind_mount_is_another_way_to_it),
        behaviour(a_copy_leaves_the_processes_of_the_other_alone),
+       behaviour(a_copy_leaves_what_the_other_saves_outside_alone),
+       behaviour(a_copy_of_a_copy_knows_both),
+       behaviour(a_backup_that_was_looked_at_is_the_store_again),
+       behaviour(a_store_whose_files_are_numbered_differently_is_no_copy),
+       behaviour(a_store_that_is_worked_on_is_no_copy),
        behaviour(the_places_of_an_earlier_release_become_relative),
        behaviour(so_do_those_of_a_store_that_was_moved_before),
        behaviour(what_was_relative_to_a_program_stays_where_that_was_started),

@@ -12,8 +12,8 @@
 
 #include "core/base/error.h"
 #include "core/base/uuid.h"
+#include "core/engine/copied_store.h"
 #include "core/engine/sqlite/migrations.h"
-#include "core/engine/store_places.h"
 
 namespace det::engine {
 
@@ -92,8 +92,8 @@ Database open_store(const fs::path &store_directory, bool create, const StoreOpt
   try {
     note_place(database);
   } catch (const Error &error) {
-    // Whoever reads only needs none of it, and the next one notes it.
-    if (error.code != Code::full && error.code != Code::access && error.code != Code::busy) throw;
+    // Nothing can be written now, and who only reads needs none of it: the next one notes it.
+    if (error.code != Code::full && error.code != Code::access) throw;
   }
   return database;
 }
