@@ -109,10 +109,11 @@ void a_forked_child_has_no_lock_of_its_parent(void **) {
   assert_int_equal(flock(other.get(), LOCK_EX | LOCK_NB), -1);
 }
 
-// The process that a shell called `name` starts.
+// The process that a shell called `name` starts. It says its number when it has a command of its
+// own.
 std::optional<std::string> launcher_of_process_under(const std::string &name) {
-  const std::string command =
-      "exec bash -c 'exec -a \"" + name + "\" bash -c \"sleep 60 & echo \\$!; wait\" -n 2'";
+  const std::string command = "exec bash -c 'exec -a \"" + name +
+                              R"(" bash -c "sh -c \"echo \\\$\\\$; exec sleep 60\" & wait" -n 2')";
   const std::unique_ptr<FILE, int (*)(FILE *)> shell(popen(command.c_str(), "r"), pclose);
   int pid = 0;
   assert_int_equal(fscanf(shell.get(), "%d", &pid), 1);
