@@ -40,8 +40,11 @@ void with_each_allocation_failing(const Call &call) {
 
 #if !DET_TEST_UNDER_TSAN  // which has an operator new of its own: there, memory never runs out
 // Not inlined: the compiler would see malloc() and operator delete as a pair that does not match.
+[[gnu::noinline]] void *operator new(size_t size, const std::nothrow_t &) noexcept {
+  return det::test::memory_runs_out() ? nullptr : std::malloc(size);
+}
 [[gnu::noinline]] void *operator new(size_t size) {
-  void *memory = det::test::memory_runs_out() ? nullptr : std::malloc(size);
+  void *memory = operator new(size, std::nothrow);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
