@@ -322,6 +322,13 @@ det_status det_client_delete_checkpoint(det_client *client, const char *storage_
   });
 }
 
+det_status det_client_pin_checkpoint(det_client *client, const char *storage_id, int32_t pinned,
+                                     char **out_json, det_error *err) noexcept {
+  return command(client, out_json, err, [&](det::client::Client &impl) {
+    return impl.pin_checkpoint(text(storage_id, "storage_id"), pinned != 0);
+  });
+}
+
 det_status det_client_checkpoint_usage(det_client *client, char **out_json,
                                        det_error *err) noexcept {
   return query(client, out_json, err,

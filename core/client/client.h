@@ -49,6 +49,7 @@ class Client {
   virtual Json update_experiment(int64_t experiment_id, const Json &changes) = 0;
   virtual Json delete_experiment(int64_t experiment_id) = 0;
   virtual Json delete_checkpoint(const std::string &id) = 0;
+  virtual Json pin_checkpoint(const std::string &id, bool pinned) = 0;
   virtual Json checkpoint_usage() = 0;
   virtual Json control(engine::Target target, int64_t id, engine::Action action) = 0;
   virtual Json sync() = 0;

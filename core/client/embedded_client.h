@@ -41,6 +41,9 @@ class EmbeddedClient : public Client {
   Json delete_checkpoint(const std::string &id) override {
     return engine_.delete_checkpoint(id, *logger_);
   }
+  Json pin_checkpoint(const std::string &id, bool pinned) override {
+    return engine_.pin_checkpoint(id, pinned);
+  }
   Json checkpoint_usage() override { return engine_.checkpoint_usage(); }
   Json control(engine::Target target, int64_t id, engine::Action action) override {
     return engine_.control(target, id, action);

@@ -31,6 +31,13 @@ Json RestClient::delete_checkpoint(const std::string &id) {
   return {{"uuid", id}, {"size", checkpoint.at("size")}};
 }
 
+Json RestClient::pin_checkpoint(const std::string &id, bool pinned) {
+  throw Error(Code::unsupported,
+              std::string(pinned ? "pinning" : "unpinning") + " checkpoint " + id + ": " +
+                  session_->url() +
+                  " pins none; it keeps those that are versions of a model of its registry");
+}
+
 // No master counts that: all checkpoints are read.
 Json RestClient::checkpoint_usage() {
   std::map<int64_t, Json> experiments;  // by id

@@ -34,6 +34,7 @@ class RestClient : public Client {
   Json update_experiment(int64_t experiment_id, const Json &changes) override;
   Json delete_experiment(int64_t experiment_id) override;
   Json delete_checkpoint(const std::string &id) override;
+  Json pin_checkpoint(const std::string &id, bool pinned) override;
   Json checkpoint_usage() override;
   Json control(engine::Target target, int64_t id, engine::Action action) override;
   Json sync() override;

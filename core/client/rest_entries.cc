@@ -159,7 +159,8 @@ Json checkpoint_entry(const codec::Checkpoint &checkpoint) {
           {"size", size},
           {"time", time_or_null(checkpoint.report_time)},
           {"metadata", checkpoint.metadata},
-          {"resources", checkpoint.resources}};
+          {"resources", checkpoint.resources},
+          {"pinned", nullptr}};
 }
 
 Json storage_of(const codec::Checkpoint &checkpoint) {

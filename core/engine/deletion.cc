@@ -42,13 +42,13 @@ void require_over(Store &store, int64_t experiment_id, const std::string &state)
 }
 
 void require_unused(Database &store, int64_t experiment_id) {
-  Query registered = store.query(
+  Query pinned = store.query(
       "SELECT uuid FROM checkpoints JOIN trials ON trials.id=trial_id"
       " WHERE experiment_id=? AND registered<>0 LIMIT 1",
       experiment_id);
-  if (registered.next())
-    refuse_deletion(experiment_id, "checkpoint " + registered.text(0) +
-                                       " is a version of a model; delete that version first");
+  if (pinned.next())
+    refuse_deletion(experiment_id, "its checkpoint " + pinned.text(0) +
+                                       " is pinned; `det checkpoints unpin` lets it go");
   Query user = store.query(
       "SELECT users.id FROM experiments AS users JOIN checkpoints ON uuid=users.source"
       " JOIN trials ON trials.id=trial_id WHERE users.id<>?1 AND trials.experiment_id=?1"
@@ -156,20 +156,24 @@ DeletedFiles delete_files(Database &store, int64_t experiment_id, Logger &logger
   return deleted;
 }
 
+void require_unpinned(Database &store, const std::string &uuid) {
+  if (store.query("SELECT 1 FROM checkpoints WHERE uuid=? AND registered<>0", uuid).next())
+    throw Error(Code::state, "deleting checkpoint " + uuid +
+                                 ": it is pinned; `det checkpoints unpin` lets it go");
+}
+
 namespace {
 
 void require_unused(Database &store, const std::string &uuid) {
-  const std::string tried = "deleting checkpoint " + uuid + ": ";
-  Query registered = store.query("SELECT 1 FROM checkpoints WHERE uuid=? AND registered<>0", uuid);
-  if (registered.next())
-    throw Error(Code::state, tried + "it is a version of a model; delete that version first");
+  require_unpinned(store, uuid);
   Query user = store.query(
       "SELECT id FROM experiments WHERE state NOT IN"
       " ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED') AND source=?"
       " ORDER BY id LIMIT 1",
       uuid);
   if (user.next())
-    throw Error(Code::state, tried + "experiment " + std::to_string(user.integer(0)) +
+    throw Error(Code::state, "deleting checkpoint " + uuid + ": experiment " +
+                                 std::to_string(user.integer(0)) +
                                  " starts from it and is not over; wait for it");
 }
 

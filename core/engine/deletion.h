@@ -27,10 +27,13 @@ struct DeletedFiles {
 // with the first.
 DeletedFiles delete_files(Database &store, int64_t experiment_id, Logger &logger);
 
-// It could not be deleted; what is left of it stays.
-// One checkpoint. Throws Code::not_found, and Code::state where something starts from it.
+// One checkpoint. Throws Code::not_found, and Code::state where it is pinned or something starts
+// from it.
 int64_t delete_checkpoint(Store &store, const std::string &uuid, Logger &logger);
+// Throws Code::state where a person keeps it.
+void require_unpinned(Database &store, const std::string &uuid);
 
+// It could not be deleted; what is left of it stays.
 void note_failed_deletion(Database &store, int64_t experiment_id);
 
 // All that is left of it in the store and beside it. A few at a time: others write meanwhile.

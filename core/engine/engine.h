@@ -86,6 +86,8 @@ class Engine {
   // Its files, and then it counts as deleted. Gives {"uuid", "size"}. Throws Code::state where
   // something starts from it.
   Json delete_checkpoint(const std::string &id, Logger &logger);
+  // What is pinned stays. Gives its entry. Throws Code::state where it began to be deleted.
+  Json pin_checkpoint(const std::string &id, bool pinned);
   // {"experiments": [{"experiment_id", "name", "checkpoints", "size"}]}, the largest first.
   Json checkpoint_usage();
 

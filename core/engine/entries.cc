@@ -155,7 +155,8 @@ Json checkpoint_entry(const Query &row) {
           {"size", row.integer(6)},
           {"time", time_or_null(row.integer(7))},
           {"metadata", stored_json(row, 8)},
-          {"resources", stored_json(row, 9)}};
+          {"resources", stored_json(row, 9)},
+          {"pinned", row.integer(11) != 0}};
 }
 
 std::string filter_sql(const Filter &filter, const char *state, const Dialect &dialect) {

@@ -60,7 +60,7 @@ constexpr const char *trial_columns =
 Json checkpoint_entry(const Query &row);
 constexpr const char *checkpoint_columns =
     "SELECT checkpoints.id, uuid, trial_id, run_id, steps, state, size, time, metadata, resources,"
-    " storage FROM checkpoints";
+    " storage, registered FROM checkpoints";
 
 // How a list is sorted: by what `before` selects in the row of an id, if anything, then by the id.
 struct RowOrder {

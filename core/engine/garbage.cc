@@ -16,7 +16,7 @@ namespace {
 
 struct Candidate {
   StoredCheckpoint checkpoint;
-  bool registered = false;
+  bool pinned = false;
   // Of the same trial and step.
   std::optional<int64_t> validation;
   Json metrics = Json::object();
@@ -109,7 +109,7 @@ std::vector<StoredCheckpoint> not_kept(std::vector<Candidate> candidates, const 
     const bool is_best = has_metric && (experiment_ranks[i] <= rule.experiment_best ||
                                         trial_ranks[i] <= rule.trial_best);
     const bool is_latest = latest_ranks[i] <= rule.trial_latest;
-    if (!is_best && !is_latest && !candidates[i].registered)
+    if (!is_best && !is_latest && !candidates[i].pinned)
       garbage.push_back(std::move(candidates[i].checkpoint));
   }
   return garbage;

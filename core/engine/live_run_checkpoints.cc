@@ -2,6 +2,7 @@
 #include "core/engine/change.h"
 #include "core/engine/checkpoint_records.h"
 #include "core/engine/copied_store.h"
+#include "core/engine/deletion.h"
 #include "core/engine/garbage.h"
 #include "core/engine/live_run.h"
 #include "core/engine/store_places.h"
@@ -27,24 +28,26 @@ bool LiveRun::has_made_checkpoint(const std::string &id) {
 }
 
 bool LiveRun::move_checkpoint(const std::string &id, std::string_view from, std::string_view to) {
+  records().run("UPDATE checkpoints SET state=? WHERE uuid=? AND state=?", to, id, from);
+  return records().changes() > 0;
+}
+
+bool LiveRun::withdraw_checkpoint(const std::string &id) {
   const std::lock_guard guard(mutex_);
   Change change(store_);
-  records().run("UPDATE checkpoints SET state=? WHERE uuid=? AND state=?", to, id, from);
-  const bool moved = records().changes() > 0;
+  require_own_files(records(), id);
+  require_unpinned(records(), id);
+  const bool moved = move_checkpoint(id, "COMPLETED", "PARTIALLY_DELETED");
   change.commit();
   return moved;
 }
 
-bool LiveRun::withdraw_checkpoint(const std::string &id) {
-  {
-    const std::lock_guard guard(mutex_);
-    require_own_files(records(), id);
-  }
-  return move_checkpoint(id, "COMPLETED", "PARTIALLY_DELETED");
-}
-
 bool LiveRun::reinstate_checkpoint(const std::string &id) {
-  return move_checkpoint(id, "PARTIALLY_DELETED", "COMPLETED");
+  const std::lock_guard guard(mutex_);
+  Change change(store_);
+  const bool moved = move_checkpoint(id, "PARTIALLY_DELETED", "COMPLETED");
+  change.commit();
+  return moved;
 }
 
 // A power cut may take this back: who then looks for the files finds that they are gone.

@@ -87,4 +87,20 @@ Json Engine::update_experiment(int64_t experiment_id, const Json &changes) {
   return entry_of_experiment(experiment_id, "changing an experiment");
 }
 
+// Before this it may have been found to be deleted, and after it no more.
+Json Engine::pin_checkpoint(const std::string &id, bool pinned) {
+  const std::lock_guard guard(mutex_);
+  {
+    Change change(store_);
+    const Json before = entry_of_checkpoint(id);
+    if (pinned && before.at("state") != "COMPLETED")
+      throw Error(Code::state, "pinning checkpoint " + id + ": it is " +
+                                   before.at("state").get<std::string>() +
+                                   ", and its files are gone or about to be");
+    change.records().run("UPDATE checkpoints SET registered=? WHERE uuid=?", pinned, id);
+    change.commit();
+  }
+  return entry_of_checkpoint(id);
+}
+
 }  // namespace det::engine

@@ -374,8 +374,8 @@ DET_API void det_checkpoint_restore_free(det_checkpoint_reader *restore) DET_NOE
  * rank, no step. One that is not there counts as deleted. Blocks.
  * @return DET_OK; DET_E_INVALID (id; or the master refuses, as for a model in its registry);
  * DET_E_BUSY (it is still being saved, asynchronously); DET_E_NOT_FOUND (the id names something
- * that is no checkpoint); DET_E_ACCESS, DET_E_IO; DET_E_UNAVAILABLE; DET_E_STATE (closed).
- * @since 0.1 */
+ * that is no checkpoint); DET_E_ACCESS, DET_E_IO; DET_E_UNAVAILABLE; DET_E_STATE (closed; or
+ * it is pinned).   @since 0.1 */
 DET_API det_status det_checkpoint_delete(det_checkpoint_context *checkpoint, const char *storage_id,
                                          det_error *err) DET_NOEXCEPT;
 

@@ -215,7 +215,7 @@ DET_API det_status det_client_list_metric_names(det_client *client, int64_t tria
                                                 char **out_json, det_error *err) DET_NOEXCEPT;
 
 /** Lists checkpoints: {"checkpoints": [{"uuid", "trial_id", "steps_completed", "state", "size",
- * "time", "metadata", "resources"}], "next": cursor or null}.
+ * "time", "metadata", "resources", "pinned"}], "next": cursor or null}. "pinned" is null over HTTP.
  * @param[in] trial_id  0 for the checkpoints of all trials.   @since 0.1 */
 DET_API det_status det_client_list_checkpoints(det_client *client, int64_t trial_id,
                                                const det_client_page *page, char **out_json,
@@ -280,11 +280,22 @@ DET_API det_status det_client_collect_garbage(det_client *client, int64_t experi
  * @param[in]  storage_id  The whole id; det_client_find_checkpoint() finds it.
  * @param[out] out_json    May be NULL. Receives {"uuid", "size": bytes that it had}, to release
  * with det_free().
- * @return DET_OK; DET_E_NOT_FOUND; DET_E_STATE (it is a version of a model, or an experiment that
- * is not over starts from it); DET_E_UNSUPPORTED (a master that does not say where it is);
+ * @return DET_OK; DET_E_NOT_FOUND; DET_E_STATE (it is pinned, or an experiment that is not over
+ * starts from it); DET_E_UNSUPPORTED (a master that does not say where it is);
  * DET_E_ACCESS, DET_E_IO, DET_E_UNAVAILABLE.   @since 0.1 */
 DET_API det_status det_client_delete_checkpoint(det_client *client, const char *storage_id,
                                                 char **out_json, det_error *err) DET_NOEXCEPT;
+
+/** Keeps a checkpoint until it is unpinned: no rule of `checkpoint_storage.save_*` collects it, and
+ * det_client_delete_checkpoint() and det_client_delete_experiment() refuse.
+ * @param[in]  storage_id  The whole id; det_client_find_checkpoint() finds it.
+ * @param[in]  pinned      1 to pin it, 0 to unpin it. Doing so again is no error.
+ * @param[out] out_json    May be NULL. Receives its entry, as of det_client_get_checkpoint().
+ * @return DET_OK; DET_E_NOT_FOUND; DET_E_STATE (it is deleted, or somebody began to delete it);
+ * DET_E_UNSUPPORTED (a master over HTTP keeps the versions of its models).   @since 0.1 */
+DET_API det_status det_client_pin_checkpoint(det_client *client, const char *storage_id,
+                                             int32_t pinned, char **out_json,
+                                             det_error *err) DET_NOEXCEPT;
 
 /** What the checkpoints of each experiment take, as they were reported: {"experiments":
  * [{"experiment_id", "name", "checkpoints": how many are not deleted, "size": their bytes}]}, the
@@ -342,10 +353,10 @@ DET_API det_status det_client_update_experiment(det_client *client, int64_t expe
  * @param[out] out_json  May be NULL. Receives {"experiment_id", "state": "DELETED", "checkpoints":
  *                       how many were deleted now, "size": bytes of them}, to release with
  *                       det_free(). A master over HTTP does it by and by: "DELETING", null, null.
- * @return As det_client_get_experiment(); DET_E_STATE (it is not over, a process works on it, a
- * version of a model is one of its checkpoints, or an experiment that is not over starts from
- * them); DET_E_ACCESS, DET_E_IO, … (files could not be deleted; the message says which, and the
- * records are kept).   @since 0.1 */
+ * @return As det_client_get_experiment(); DET_E_STATE (it is not over, a process works on it, one
+ * of its checkpoints is pinned, or an experiment that is not over starts from them); DET_E_ACCESS,
+ * DET_E_IO, … (files could not be deleted; the message says which, and the records are kept).
+ * @since 0.1 */
 DET_API det_status det_client_delete_experiment(det_client *client, int64_t experiment_id,
                                                 char **out_json, det_error *err) DET_NOEXCEPT;
 

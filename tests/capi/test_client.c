@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <sys/wait.h>
 
-#include "tests/capi/fixture.h"
+#include "tests/capi/checkpoint_files.h"
 #include "tests/open_store.h"
 
 /* A client of the fixture's store. */
@@ -272,6 +272,34 @@ static void notes_are_kept_and_experiments_deleted(void **state) {
   det_client_free(client);
 }
 
+static void a_pinned_checkpoint_is_not_deleted(void **state) {
+  struct fixture *f = *state;
+  det_client *client = client_of(f);
+  char *json, *id, source[512];
+  snprintf(source, sizeof source, "%s/model", f->home);
+  assert_int_equal(mkdir(source, 0700), 0);
+  write_file(source, "weights", "w");
+  assert_ok(det_checkpoint_upload(checkpoint_of(f), source, META, NULL, &id, &f->err));
+  assert_ok(det_client_pin_checkpoint(client, id, 1, NULL, &f->err));
+  assert_ok(det_client_pin_checkpoint(client, id, 1, &json, &f->err));
+  assert_non_null(strstr(json, "\"pinned\":true"));
+  det_free(json);
+  assert_fails(det_client_delete_checkpoint(client, id, NULL, &f->err), DET_E_STATE, "is pinned");
+  assert_fails(det_checkpoint_delete(checkpoint_of(f), id, &f->err), DET_E_STATE, "is pinned");
+  assert_fails(det_client_pin_checkpoint(client, "none", 1, &json, &f->err), DET_E_NOT_FOUND,
+               "none");
+  assert_null(json);
+  assert_fails(det_client_pin_checkpoint(client, NULL, 1, NULL, &f->err), DET_E_INVALID,
+               "storage_id");
+  assert_ok(det_client_pin_checkpoint(client, id, 0, &json, &f->err));
+  assert_non_null(strstr(json, "\"pinned\":false"));
+  det_free(json);
+  assert_ok(det_client_delete_checkpoint(client, id, NULL, &f->err));
+  assert_fails(det_client_pin_checkpoint(client, id, 1, &json, &f->err), DET_E_STATE, "DELETED");
+  det_free(id);
+  det_client_free(client);
+}
+
 static void steering_knows_its_targets_and_actions(void **state) {
   struct fixture *f = *state;
   det_client *client = client_of(f);
@@ -324,6 +352,7 @@ static void null_handles_are_refused(void **state) {
   assert_fails(det_client_best_trial(NULL, 1, &json, &f->err), invalid, null_handle);
   assert_fails(det_client_hparam_importance(NULL, 1, &json, &f->err), invalid, null_handle);
   assert_fails(det_client_collect_garbage(NULL, 1, 0, NULL, &f->err), invalid, null_handle);
+  assert_fails(det_client_pin_checkpoint(NULL, "i", 1, NULL, &f->err), invalid, null_handle);
   assert_fails(det_client_list_metrics(NULL, 1, NULL, NULL, &json, &f->err), invalid, null_handle);
   assert_fails(det_client_list_metric_names(NULL, 1, &json, &f->err), invalid, null_handle);
   assert_fails(det_client_list_checkpoints(NULL, 1, NULL, &json, &f->err), invalid, null_handle);
@@ -343,6 +372,7 @@ int test_client(void) {
   const struct CMUnitTest tests[] = {
       CASE(a_store_that_is_not_there_is_not_made, setup_home),
       CASE(lists_show_what_the_trial_did, setup),
+      CASE(a_pinned_checkpoint_is_not_deleted, setup),
       CASE(pages_walk_through_a_long_list, setup),
       CASE(a_metric_is_read_as_arrays, setup),
       CASE(options_of_a_client_are_checked, setup),

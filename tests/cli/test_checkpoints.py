@@ -68,11 +68,26 @@ def a_deleted_one_no_longer_counts(store):
 
 
 @test
+def a_pinned_one_stays(store):
+    store.make("complete")
+    uuid = only_checkpoint(store)["uuid"]
+    assert store.run("checkpoints", "pin", uuid[:8]) == f"Checkpoint {uuid} is pinned.\n"
+    assert only_checkpoint(store)["pinned"] is True
+    assert "COMPLETED, pinned" in store.run("checkpoints")
+    assert "COMPLETED, pinned" in store.run("show", uuid)
+    store.run("checkpoints", "rm", "-y", uuid, expect=5)
+    answer = json.loads(store.run("checkpoints", "unpin", uuid, "--json"))
+    assert answer == {"uuid": uuid, "pinned": False}, answer
+    store.run("checkpoints", "rm", "-y", uuid)
+
+
+@test
 def wrong_words_are_refused(store):
     store.make("complete")
     uuid = only_checkpoint(store)["uuid"]
     for words in (["get"], ["put", store.home], ["cp", uuid], ["cp", uuid, "tape://x"],
-                  ["put", "/none/such", "--storage", store.home, "--metadata", "[]"], ["fetch", uuid]):
+                  ["put", "/none/such", "--storage", store.home, "--metadata", "[]"], ["fetch", uuid],
+                  ["pin"]):
         store.run("checkpoints", *words, expect=2)
     store.run("checkpoints", "get", "0" * 8, expect=3)
     assert len(store.lines("checkpoints")) == 1

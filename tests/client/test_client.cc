@@ -327,7 +327,7 @@ void checkpoints_are_listed_newest_first_and_shown(void **) {
   const Json shown = client->get_checkpoint("first");
   assert_string_equal(keys_of(shown).c_str(),
                       "uuid trial_id trial_run_id steps_completed state size time metadata "
-                      "resources storage");
+                      "resources pinned storage");
   assert_equal(shown.at("storage").at("type"), "directory");
 }
 

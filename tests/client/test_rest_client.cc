@@ -56,7 +56,7 @@ void answers_have_the_keys_of_a_store(void **) {
     expect_keys(client.list_metrics(of.trial, std::nullopt, {}).at("metrics").at(0),
                 "group steps_completed trial_run_id rank time metrics batch_metrics");
     const std::string checkpoint =
-        "uuid trial_id trial_run_id steps_completed state size time metadata resources";
+        "uuid trial_id trial_run_id steps_completed state size time metadata resources pinned";
     expect_keys(client.list_checkpoints(0, {}).at("checkpoints").at(0), checkpoint.c_str());
     expect_keys(client.list_checkpoints(of.trial, {}).at("checkpoints").at(0), checkpoint.c_str());
     expect_keys(client.get_checkpoint(of.checkpoint), (checkpoint + " storage").c_str());
@@ -100,6 +100,10 @@ void a_checkpoint_says_where_it_is(void **) {
   for (const char *id : {"00000000-0000-0000-0000-000000000000", "../first", "x", ""})
     assert_true(contains(expect_error(Code::not_found, [&] { master.client().get_checkpoint(id); }),
                          "`det checkpoints` shows"));
+  assert_true(checkpoint.at("pinned").is_null());
+  assert_true(
+      contains(expect_error(Code::unsupported, [&] { master.client().pin_checkpoint("x", true); }),
+               "pinning checkpoint x"));
 }
 
 void the_best_trial_comes_with_the_checkpoint_of_its_best_step(void **) {

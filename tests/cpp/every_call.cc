@@ -210,6 +210,7 @@ void steer(const det::Client &client, det::OnFailure on) {
       client.update_experiment(1, "{}", on),
       client.delete_experiment(1, on),
       client.collect_garbage(1, true, on),
+      client.pin_checkpoint("x", true, on),
       client.sync(on),
       client.search_events(1, {}, on),
       client.post_operations(1, 1, "[]", on),

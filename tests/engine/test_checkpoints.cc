@@ -118,6 +118,30 @@ void what_a_trial_or_a_person_needs_is_not_withdrawn(const World &world) {
   assert_equal(withdrawn(*run, {}), Ids({"held"}));
 }
 
+void what_a_person_pins_stays(const World &world) {
+  auto run = world.start();
+  engine::Engine engine = world.engine();
+  for (int i = 1; i <= 3; ++i) run->report_checkpoint(checkpoint("at" + std::to_string(i), i));
+  assert_false(engine.get_checkpoint("at1").at("pinned").get<bool>());
+  assert_true(engine.pin_checkpoint("at1", true).at("pinned").get<bool>());
+  engine.pin_checkpoint("at1", true);
+  assert_equal(withdrawn(*run, {}), Ids({"at2"}));
+  expect_error(Code::state, [&] { engine.pin_checkpoint("at2", true); });
+  expect_error(Code::not_found, [&] { engine.pin_checkpoint("at9", true); });
+  const auto refused = [](const auto &call) {
+    assert_true(contains(expect_error(Code::state, call), "`det checkpoints unpin`"));
+  };
+  refused([&] { run->withdraw_checkpoint("at1"); });
+  run->complete_operation(10, {});
+  run->end(engine::RunExit::ok);
+  refused([&] { engine.delete_checkpoint("at1", quiet()); });
+  refused([&] { engine.begin_deletion(1); });
+  const auto garbage = [&] { return engine.collect_garbage(1, true, quiet()).at("checkpoints"); };
+  assert_int_equal(garbage().size(), 1);  // at2
+  assert_false(engine.pin_checkpoint("at1", false).at("pinned").get<bool>());
+  assert_int_equal(garbage().size(), 2);
+}
+
 void what_a_search_was_told_of_is_not_withdrawn(const World &world) {
   engine::RunRequest request = world.request();
   request.config["searcher"]["name"] = "custom";
@@ -180,16 +204,17 @@ void what_is_in_another_storage_is_left_to_the_end(const World &world) {
 
 int test_checkpoints() {
   using namespace det::test;
-  return run_over_stores("checkpoints",
-                         {behaviour(a_checkpoint_is_recorded_once),
-                          behaviour(the_next_run_starts_from_the_latest_that_is_whole),
-                          behaviour(the_best_and_the_latest_are_kept),
-                          behaviour(one_that_an_experiment_starts_from_is_kept),
-                          behaviour(what_later_ones_leave_behind_is_withdrawn),
-                          behaviour(what_a_trial_or_a_person_needs_is_not_withdrawn),
-                          behaviour(what_a_search_was_told_of_is_not_withdrawn),
-                          behaviour(the_rule_of_the_configuration_is_what_counts),
-                          behaviour(what_somebody_began_to_delete_is_told_apart),
-                          behaviour(as_many_of_a_trial_stay_as_may_be_the_best_of_the_experiment),
-                          behaviour(what_is_in_another_storage_is_left_to_the_end)});
+  return run_over_stores(
+      "checkpoints",
+      {behaviour(a_checkpoint_is_recorded_once),
+       behaviour(the_next_run_starts_from_the_latest_that_is_whole),
+       behaviour(the_best_and_the_latest_are_kept),
+       behaviour(one_that_an_experiment_starts_from_is_kept),
+       behaviour(what_later_ones_leave_behind_is_withdrawn),
+       behaviour(what_a_trial_or_a_person_needs_is_not_withdrawn),
+       behaviour(what_a_person_pins_stays), behaviour(what_a_search_was_told_of_is_not_withdrawn),
+       behaviour(the_rule_of_the_configuration_is_what_counts),
+       behaviour(what_somebody_began_to_delete_is_told_apart),
+       behaviour(as_many_of_a_trial_stay_as_may_be_the_best_of_the_experiment),
+       behaviour(what_is_in_another_storage_is_left_to_the_end)});
 }

@@ -21,7 +21,7 @@ import numpy
 import pytest
 from detcore import client
 from detcore.client import Client, ExperimentState, OrderBy, TrialState
-from detcore.errors import CorruptError, UnsupportedError
+from detcore.errors import CorruptError, StateError, UnsupportedError
 from experiments import QUICK, run_experiment, trial, wait_until
 
 CONFIG = """
@@ -247,6 +247,17 @@ def test_a_checkpoint_that_lacks_a_file_is_not_downloaded(reader: Client, tmp_pa
     with pytest.raises(CorruptError, match="the file is missing"):
         spoiled.download(tmp_path)
     assert os.listdir(tmp_path) == []
+
+
+def test_a_pinned_checkpoint_is_not_deleted(reader: Client) -> None:
+    checkpoint = reader.get_experiment(1).get_trials()[3].list_checkpoints()[0]
+    assert checkpoint.pinned is False
+    checkpoint.pin()
+    assert checkpoint.pinned is True
+    with pytest.raises(StateError, match="pinned"):
+        checkpoint.delete()
+    checkpoint.unpin()
+    assert checkpoint.pinned is False
 
 
 def test_a_deleted_checkpoint_is_gone(reader: Client) -> None:

@@ -1,4 +1,4 @@
-// det checkpoints get, put, verify, rm, cp, du: the files of checkpoints.
+// det checkpoints get, put, verify, rm, cp, pin, unpin, du: the files of checkpoints.
 #include <memory>
 
 #include "ask.h"
@@ -23,6 +23,7 @@ Examples:
   det checkpoints verify 8f14e45f               compare its files with what was stored
   det checkpoints cp 8f14e45f s3://b/p          store it there as well, under its id
   det checkpoints rm 8f14e45f                   delete it
+  det checkpoints pin 8f14e45f                  keep it, whatever its experiment keeps
   det checkpoints du                            what those of each experiment take)";
 
 struct FileOptions {
@@ -113,6 +114,22 @@ void remove_files(const Session &session, const FileOptions &options) {
   }
 }
 
+void set_pinned(const Session &session, const FileOptions &options, bool pinned) {
+  for (const std::string &id : options.ids) {
+    Client client = session.connect();
+    const std::string uuid = text_of(field(client.find_checkpoint(id), "uuid"));
+    const Json answer = client.pin_checkpoint(uuid, pinned);
+    tell(options, {{"uuid", uuid}, {"pinned", field(answer, "pinned")}},
+         "Checkpoint " + uuid + (pinned ? " is pinned." : " is not pinned."));
+  }
+}
+
+void pin(const Session &session, const FileOptions &options) { set_pinned(session, options, true); }
+
+void unpin(const Session &session, const FileOptions &options) {
+  set_pinned(session, options, false);
+}
+
 void show_usage(const Session &session, const FileOptions &options) {
   const Json answer = session.connect().checkpoint_usage();
   const Json &experiments = field(answer, "experiments");
@@ -163,7 +180,6 @@ void add_checkpoints(CLI::App *command, FileOptions &options) {
   command->add_option("CHECKPOINT", options.ids, "Their ids, or the beginnings of them.")
       ->required()
       ->type_name("");
-  add_storage(command, options);
 }
 
 }  // namespace
@@ -191,6 +207,7 @@ void add_checkpoint_file_commands(CLI::App &app, Session &session) {
       add_action(group, session, "verify", "Compare the files of checkpoints with what was stored.",
                  verify_files);
   add_checkpoints(verify_command, *verified);
+  add_storage(verify_command, *verified);
 
   const auto [copy_command, copied] = add_action(
       group, session, "cp", "Store a checkpoint in another storage as well.", copy_files);
@@ -200,7 +217,15 @@ void add_checkpoint_file_commands(CLI::App &app, Session &session) {
   const auto [remove_command, removed] =
       add_action(group, session, "rm", "Delete checkpoints.", remove_files);
   add_checkpoints(remove_command, *removed);
+  add_storage(remove_command, *removed);
   remove_command->add_flag("-y,--yes", removed->yes, "Do not ask.");
+
+  const auto [pin_command, kept] = add_action(
+      group, session, "pin", "Keep checkpoints: no rule and no command deletes them.", pin);
+  add_checkpoints(pin_command, *kept);
+  const auto [unpin_command, let_go] =
+      add_action(group, session, "unpin", "Let pinned checkpoints go again.", unpin);
+  add_checkpoints(unpin_command, *let_go);
 
   add_action(group, session, "du", "Show what the checkpoints of each experiment take.",
              show_usage);

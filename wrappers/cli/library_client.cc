@@ -311,6 +311,12 @@ Json Client::delete_checkpoint(const std::string &id) {
   });
 }
 
+Json Client::pin_checkpoint(const std::string &id, bool pinned) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_pin_checkpoint(handle_.get(), id.c_str(), pinned ? 1 : 0, out, error);
+  });
+}
+
 Json Client::checkpoint_usage() {
   return ask_library([&](char **out, det_error *error) {
     return det_client_checkpoint_usage(handle_.get(), out, error);

@@ -98,6 +98,7 @@ class Client {
   Json hparam_importance(int64_t experiment_id);
   Json collect_garbage(int64_t experiment_id, bool dry_run);
   Json delete_checkpoint(const std::string &id);
+  Json pin_checkpoint(const std::string &id, bool pinned);
   Json checkpoint_usage();
 
  private:

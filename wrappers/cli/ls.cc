@@ -103,11 +103,16 @@ const ListKind trial_list = {
      {"start", "start_time"}},
     how_to_start};
 
+std::string pinned_state(const Json &checkpoint) {
+  return text_of(field(checkpoint, "state")) +
+         (field(checkpoint, "pinned") == true ? ", pinned" : "");
+}
+
 const ListKind checkpoint_list = {
     {{"UUID", "uuid", text_of, Align::left},
      {"TRIAL", "trial_id", text_of, Align::right},
      {"STEPS", "steps_completed", text_of, Align::right},
-     {"STATE", "state", text_of, Align::left},
+     {"STATE", nullptr, pinned_state, Align::left},
      {"SIZE", "size", bytes_of, Align::right},
      {"AGE", "time", age_of, Align::right}},
     {"uuid", "trial_id", "trial_run_id", "steps_completed", "state", "size", "time"},

@@ -140,7 +140,8 @@ void show_experiment(const Session &session, const Json &experiment) {
 
 void show_checkpoint(const Json &checkpoint) {
   print("Checkpoint " + printable(text_of(field(checkpoint, "uuid"))) + "\n");
-  print_fact("State", state_of(checkpoint));
+  print_fact("State",
+             state_of(checkpoint) + (field(checkpoint, "pinned") == true ? ", pinned" : ""));
   print_fact("Trial", text_of(field(checkpoint, "trial_id")) + ", run " +
                           text_of(field(checkpoint, "trial_run_id")));
   print_fact("Steps", text_of(field(checkpoint, "steps_completed")));

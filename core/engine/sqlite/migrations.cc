@@ -170,7 +170,7 @@ ALTER TABLE trials ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}';
 //   it is completed.
 // - runs: `leader`, what the launcher of the supervisor knows it by, mostly a process, until the
 //   supervisor has judged its end; `log_offset`, how much of what it printed is stored.
-// - checkpoints: `registered`, a version of a model refers to it, so that it is never garbage.
+// - checkpoints: `registered`, a person has pinned it, so that it is never garbage.
 // - search_events: what the search was told, in order; `kind` as RecordedSearch names it.
 // - search_queue: the events of a custom search that nobody has acknowledged.
 // - search_posts: what was decided about them outside; `accepted` is NULL until it was heard, and

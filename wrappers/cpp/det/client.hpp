@@ -151,6 +151,9 @@ class Client {
   Json delete_checkpoint(Text storage_id, OnFailure on = {}) const {
     return answer(on, det_client_delete_checkpoint, storage_id.c_str());
   }
+  Json pin_checkpoint(Text storage_id, bool pinned = true, OnFailure on = {}) const {
+    return answer(on, det_client_pin_checkpoint, storage_id.c_str(), pinned ? 1 : 0);
+  }
   [[nodiscard]] Json checkpoint_usage(OnFailure on = {}) const {
     return answer(on, det_client_checkpoint_usage);
   }

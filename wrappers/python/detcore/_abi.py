@@ -552,6 +552,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_client_hparam_importance": (c_int32, (c_void_p, c_int64, POINTER(c_void_p), POINTER(det_error), )),
     "det_client_collect_garbage": (c_int32, (c_void_p, c_int64, c_int32, POINTER(c_void_p), POINTER(det_error), )),
     "det_client_delete_checkpoint": (c_int32, (c_void_p, c_char_p, POINTER(c_void_p), POINTER(det_error), )),
+    "det_client_pin_checkpoint": (c_int32, (c_void_p, c_char_p, c_int32, POINTER(c_void_p), POINTER(det_error), )),
     "det_client_checkpoint_usage": (c_int32, (c_void_p, POINTER(c_void_p), POINTER(det_error), )),
     "det_client_search_events": (c_int32, (c_void_p, c_int64, c_int64, POINTER(c_void_p), POINTER(det_error), )),
     "det_client_post_operations": (c_int32, (c_void_p, c_int64, c_int64, c_char_p, POINTER(c_void_p), POINTER(det_error), )),

@@ -29,6 +29,7 @@ class Checkpoint(Record):
     size: Fact[int] = Fact("size", doc="Bytes of all its files.")
     metadata: Fact[dict[str, Any]] = Fact("metadata")
     resources: Fact[dict[str, int]] = Fact("resources", doc="Bytes by path; directories end in /.")
+    pinned: Fact[bool | None] = Fact("pinned", doc="None over HTTP.")
     storage: Fact[dict[str, Any]] = Fact(
         "storage", doc="As `checkpoint_storage` of a configuration."
     )
@@ -81,6 +82,16 @@ class Checkpoint(Record):
     def delete(self) -> None:
         """Deletes its files; from then on nothing starts from it."""
         self._client._ask_about("det_client_delete_checkpoint", self.uuid)
+        self.reload()
+
+    def pin(self) -> None:
+        """Keeps it until unpin(): nothing collects it, and delete() refuses."""
+        self._client._ask_about("det_client_pin_checkpoint", self.uuid, 1)
+        self.reload()
+
+    def unpin(self) -> None:
+        """Ends pin()."""
+        self._client._ask_about("det_client_pin_checkpoint", self.uuid, 0)
         self.reload()
 
     def write_metadata_file(self, path: str | os.PathLike[str]) -> None:
