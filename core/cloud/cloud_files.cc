@@ -175,7 +175,7 @@ bool CloudStorage::copy_to(storage::Storage &other, const std::string &id) {
   if (to == nullptr || service_of(to->config_) != service_of(config_)) return false;
   const StoredCheckpoint found = stored(id);
   if (!found.has_manifest || found.is_chunked) return false;
-  if (find_checkpoint(*to->bucket_, id))
+  if (is_stored(*to->bucket_, id))
     throw Error(Code::conflict, "copying to " + to->name_of(id) + ": the id is taken there");
   to->bucket_->intents.put(id, Purpose::writing, to->cluster_id_, {}, true);
   try {

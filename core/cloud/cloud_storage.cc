@@ -100,7 +100,7 @@ storage::Resources CloudStorage::list(const std::string &id) { return stored(id)
 void CloudStorage::withdraw(const std::string &id) {
   check_storage_id(id);
   const std::lock_guard guard(mutex_);
-  if (unsettled_.contains(id) || !find_checkpoint(*bucket_, id)) return;
+  if (unsettled_.contains(id) || !is_stored(*bucket_, id)) return;
   bucket_->intents.put(id, Purpose::withdrawn, cluster_id_);
   unsettled_.insert(id);
 }
@@ -110,7 +110,7 @@ void CloudStorage::remove(const std::string &id) {
   const std::lock_guard guard(mutex_);
   const bool is_held = unsettled_.contains(id);
   if (!is_held) {
-    if (!find_checkpoint(*bucket_, id)) return;
+    if (!is_stored(*bucket_, id)) return;
     bucket_->intents.put(id, Purpose::removing, cluster_id_);
   }
   unfinished_.insert(id);

@@ -37,17 +37,33 @@ std::optional<StoredCheckpoint> find_with_manifest(const Bucket &bucket, const s
       storage::parse_manifest(*text, "'" + bucket.store->name_of(key) + "'", true));
 }
 
+// Without a marker of the checkpoint's own directory. One page of a listing tells.
+bool has_objects(const Bucket &bucket, const std::string &id) {
+  struct Found {};
+  const std::string root = bucket.keys.checkpoint(id);
+  try {
+    bucket.store->list(root, [&root](const ObjectInfo &info) {
+      if (info.key != root) throw Found();
+    });
+  } catch (const Found &) {
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool has_manifest(const Bucket &bucket, const std::string &id) {
   if (bucket.store->find(bucket.keys.manifest(id))) return true;
-  struct Found {};
-  try {
-    bucket.store->list(bucket.keys.checkpoint(id), [](const ObjectInfo &) { throw Found(); });
-  } catch (const Found &) {
-    return false;
-  }
-  throw_absent(bucket, id);
+  if (!has_objects(bucket, id)) throw_absent(bucket, id);
+  return false;
+}
+
+bool is_stored(const Bucket &bucket, const std::string &id) {
+  // What is being written, or removed, has no manifest.
+  return bucket.store->find(bucket.keys.manifest(id)) ||
+         (has_objects(bucket, id) &&
+          (!bucket.intents.has(id) || bucket.store->find(bucket.keys.manifest(id))));
 }
 
 void throw_absent(const Bucket &bucket, const std::string &id) {

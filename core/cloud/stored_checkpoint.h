@@ -33,10 +33,13 @@ struct StoredCheckpoint {
 // a listing tells what is in it.
 std::optional<StoredCheckpoint> find_checkpoint(const Bucket &bucket, const std::string &id);
 
+// Whether find_checkpoint() finds one, told without reading it.
+bool is_stored(const Bucket &bucket, const std::string &id);
+
 [[noreturn]] void throw_absent(const Bucket &bucket, const std::string &id);
 
-// Whether it has a manifest. Code::not_found where nothing is stored, which one page of a listing
-// tells, however many objects there are.
+// Whether it has a manifest. Code::not_found where nothing is stored. One page of a listing tells,
+// however many objects there are.
 bool has_manifest(const Bucket &bucket, const std::string &id);
 
 }  // namespace det::cloud

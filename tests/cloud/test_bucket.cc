@@ -281,6 +281,34 @@ void a_missing_manifest_is_told_by_one_page(void **state) {
   assert_throws(Code::not_found, "two", [&] { storage::verify_checkpoint(*at.bucket, "two"); });
 }
 
+// Nor to remove them: their keys come and go page by page.
+void a_removal_lists_no_more_than_it_removes(void **state) {
+  BucketFixture &at = bucket_of(state);
+  at.save("one", at.sample());
+  at.store->remove({"some/prefix/one/.detcore-manifest.json"});
+  const size_t objects = at.keys().size();
+  assert_true(objects > 1);
+  size_t listed = 0;
+  at.store->each_listed = [&] { ++listed; };
+  at.bucket->withdraw("one");
+  assert_int_equal(listed, 1);
+  at.bucket->remove("one");
+  assert_int_equal(listed, 1 + objects);
+  at.bucket->settle("one");
+  at.store->each_listed = nullptr;
+  assert_true(at.keys().empty());
+}
+
+void a_damaged_manifest_keeps_nobody_from_a_removal(void **state) {
+  BucketFixture &at = bucket_of(state);
+  at.save("one", at.sample());
+  at.store->put("some/prefix/one/.detcore-manifest.json",
+                std::make_shared<TextRange>("it", "no JSON"), false);
+  assert_throws(Code::corrupt, "manifest", [&] { at.bucket->list("one"); });
+  at.bucket->remove("one");
+  assert_true(at.keys().empty());
+}
+
 void a_probe_stores_one_object_and_leaves_none(void **state) {
   BucketFixture &at = bucket_of(state);
   storage::require_usable(*at.bucket);
@@ -394,6 +422,8 @@ int test_bucket() {
       BUCKET_TEST(damage_is_told_and_leaves_no_file),
       BUCKET_TEST(sizes_that_are_none_are_damage),
       BUCKET_TEST(a_missing_manifest_is_told_by_one_page),
+      BUCKET_TEST(a_removal_lists_no_more_than_it_removes),
+      BUCKET_TEST(a_damaged_manifest_keeps_nobody_from_a_removal),
       BUCKET_TEST(a_probe_stores_one_object_and_leaves_none),
       BUCKET_TEST(globs_remove_what_they_match),
       BUCKET_TEST(validation_leaves_nothing_behind),
