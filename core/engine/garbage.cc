@@ -143,16 +143,29 @@ std::vector<StoredCheckpoint> find_garbage(Database &store, int64_t experiment_i
 
 namespace {
 
-// Whether a search of a person's own may hand it to other trials, or has done so: by what this one
-// told it, and by their hyperparameters.
-bool is_named(Database &store, int64_t experiment_id, const StoredCheckpoint &one) {
-  return store
-      .query(
-          "SELECT 1 FROM operations WHERE trial_id=?1 AND metric LIKE '%' || ?2 || '%' UNION ALL"
-          " SELECT 1 FROM trials WHERE experiment_id=?3 AND ended IS NULL"
-          " AND hparams LIKE '%' || ?2 || '%' LIMIT 1",
-          one.trial_id, one.uuid, experiment_id)
-      .next();
+// Those that a search of a person's own may hand to other trials, or has handed: by what their
+// trial told it, and by the hyperparameters of the others.
+void leave_out_named(Database &store, int64_t experiment_id, int64_t trial_id,
+                     std::vector<StoredCheckpoint> &checkpoints) {
+  Query texts = store.query(
+      "SELECT metric FROM operations WHERE trial_id=? AND metric IS NOT NULL UNION ALL"
+      " SELECT hparams FROM trials WHERE experiment_id=? AND ended IS NULL",
+      trial_id, experiment_id);
+  while (!checkpoints.empty() && texts.next()) {
+    const std::string_view text = texts.view(0);
+    std::erase_if(checkpoints,
+                  [&](const StoredCheckpoint &one) { return text.find(one.uuid) != text.npos; });
+  }
+}
+
+// Told without reading them, which who keeps all would do at each commit.
+bool keeps_all(Database &store, int64_t trial_id, const KeepRule &rule) {
+  Query count = store.query(
+      "SELECT COUNT(*), COUNT(*) FILTER (WHERE state<>'COMPLETED') FROM checkpoints"
+      " WHERE trial_id=? AND state<>'DELETED'",
+      trial_id);
+  count.next();
+  return count.integer(0) <= rule.trial_latest && count.integer(1) == 0;
 }
 
 }  // namespace
@@ -163,6 +176,7 @@ std::vector<StoredCheckpoint> find_superseded(Database &store, int64_t trial_id)
   const int64_t experiment_id = trial.integer(0);
   const Json config = experiment_config(store, experiment_id);
   const KeepRule rule = keep_rule(config);
+  if (keeps_all(store, trial_id, rule)) return {};
   // The best of the experiment are among as many best of their trials: those stay until its end.
   std::vector<Candidate> candidates =
       find_candidates(store, "trials.id=? AND checkpoints.state<>'DELETED'", trial_id);
@@ -184,9 +198,7 @@ std::vector<StoredCheckpoint> find_superseded(Database &store, int64_t trial_id)
       superseded.push_back(std::move(one));
   const Json searcher = config.value("searcher", Json());
   const bool is_custom = searcher.is_object() && searcher.value("name", Json()) == "custom";
-  if (is_custom)
-    std::erase_if(superseded,
-                  [&](const StoredCheckpoint &one) { return is_named(store, experiment_id, one); });
+  if (is_custom) leave_out_named(store, experiment_id, trial_id, superseded);
   return superseded;
 }
 

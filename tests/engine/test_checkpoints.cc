@@ -149,11 +149,33 @@ void what_a_search_was_told_of_is_not_withdrawn(const World &world) {
   const auto save = [&](const std::string &id, int64_t steps) {
     run->report_checkpoint(checkpoint(id, steps));
   };
-  save("untold", 1);
-  save("told", 10);
-  run->complete_operation(10, {{"error", 1.0}, {"checkpoint", "told"}});
+  save("to_ld", 1);
+  save("named", 2);
+  save("to-ld", 10);
+  run->complete_operation(10, {{"error", 1.0}, {"checkpoint", "to-ld"}});
   save("newest", 11);
-  assert_equal(withdrawn(*run, {}), Ids({"untold"}));
+  engine::Store(world.directory(), false, world.options())
+      .database()
+      .run(
+          "INSERT INTO trials (experiment_id, state, hparams, seed, task_id, created, progress)"
+          " VALUES (?, 'ACTIVE', '{\"from\": \"named/model\"}', 1, 'another', 1, 0)",
+          run->info().experiment_id);
+  assert_equal(withdrawn(*run, {}), Ids({"to_ld"}));
+}
+
+void who_keeps_all_keeps_all(const World &world) {
+  engine::RunRequest request = world.request();
+  request.config["checkpoint_storage"] = {{"save_trial_latest", 3}};
+  auto run = engine::start_live_run(request);
+  for (int i = 1; i <= 3; ++i) run->report_checkpoint(checkpoint("at" + std::to_string(i), i));
+  assert_equal(withdrawn(*run, {}), Ids());
+  // What somebody began to delete is deleted to the end all the same.
+  run->withdraw_checkpoint("at2");
+  assert_equal(withdrawn(*run, {}), Ids({"at2"}));
+  run->checkpoint_deleted("at2");
+  assert_equal(withdrawn(*run, {}), Ids());
+  for (int i = 4; i <= 5; ++i) run->report_checkpoint(checkpoint("at" + std::to_string(i), i));
+  assert_equal(withdrawn(*run, {}), Ids({"at1"}));
 }
 
 void the_rule_of_the_configuration_is_what_counts(const World &world) {
@@ -213,7 +235,7 @@ int test_checkpoints() {
        behaviour(what_later_ones_leave_behind_is_withdrawn),
        behaviour(what_a_trial_or_a_person_needs_is_not_withdrawn),
        behaviour(what_a_person_pins_stays), behaviour(what_a_search_was_told_of_is_not_withdrawn),
-       behaviour(the_rule_of_the_configuration_is_what_counts),
+       behaviour(who_keeps_all_keeps_all), behaviour(the_rule_of_the_configuration_is_what_counts),
        behaviour(what_somebody_began_to_delete_is_told_apart),
        behaviour(as_many_of_a_trial_stay_as_may_be_the_best_of_the_experiment),
        behaviour(what_is_in_another_storage_is_left_to_the_end)});
