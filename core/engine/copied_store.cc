@@ -127,16 +127,43 @@ void leave_runs_to_other(Database &store) {
   }
 }
 
-// What the store has been until now, at `home`.
-Original present_state(Database &store, const fs::path &home) {
+// What the store has been until now, at a place where no other store is.
+Original present_state(Database &store) {
   Query last = store.query(
       "SELECT (SELECT COALESCE(MAX(id), 0) FROM experiments),"
       " (SELECT COALESCE(MAX(id), 0) FROM checkpoints)");
   last.next();
-  return {home, noted(store, cluster_note), last.integer(0), last.integer(1)};
+  return {fs::path(), noted(store, cluster_note), last.integer(0), last.integer(1)};
 }
 
-// Where the store was, and the other one is; empty: none is there.
+// The last row that both have. `mark` is what no two rows have in common.
+int64_t last_common(Database &store, Database &other, const std::string &table,
+                    const std::string &mark) {
+  Query own = store.query("SELECT id, " + mark + " FROM " + table + " ORDER BY id DESC");
+  while (own.next())
+    if (other
+            .query("SELECT 1 FROM " + table + " WHERE id=? AND " + mark + "=?", own.integer(0),
+                   own.text(1))
+            .next())
+      return own.integer(0);
+  return 0;
+}
+
+// Earlier releases used a copy without noting that it is one: both have gone on since.
+Original original_at(Database &store, const fs::path &home) {
+  Original original = present_state(store);
+  original.home = home;
+  try {
+    Database other = open_other_store(directory_in(home, store));
+    original.last_experiment = last_common(store, other, "experiments", "CAST(created AS TEXT)");
+    original.last_checkpoint = last_common(store, other, "checkpoints", "uuid");
+  } catch (const Error &) {
+    // It cannot be told: all of it may be the other's.
+  }
+  return original;
+}
+
+// `other`: where the store was, and another is; empty: none is there.
 void change_identity(Database &store, const fs::path &home, const fs::path &other) {
   std::vector<Original> originals = noted_originals(store);
   const auto former = std::ranges::find(originals, home, &Original::home);
@@ -144,7 +171,7 @@ void change_identity(Database &store, const fs::path &home, const fs::path &othe
   if (!takes_place && other.empty()) return;
   const std::string id = takes_place ? former->cluster_id : make_uuid();
   if (takes_place) originals.erase(former);
-  originals.push_back(present_state(store, takes_place ? fs::path() : other));
+  originals.push_back(takes_place ? present_state(store) : original_at(store, other));
   note_originals(store, originals);
   note(store, cluster_note, id);
 }
@@ -158,6 +185,10 @@ void change_identity(Database &store, const fs::path &home, const fs::path &othe
 }
 
 }  // namespace
+
+void note_earlier_place(Database &store, const fs::path &home) {
+  if (noted(store, home_note).empty()) note(store, home_note, home.string());
+}
 
 void note_place(Database &store) {
   const fs::path home = real_home(store);

@@ -16,6 +16,9 @@ namespace det::engine {
 // is put where the other was takes its id again.
 void note_place(Database &store);
 
+// Of a store that has noted none yet: note_place() then tells whether it is a copy.
+void note_earlier_place(Database &store, const std::filesystem::path &home);
+
 // A store that this one was copied from, and up to which record both have the same.
 struct Original {
   std::filesystem::path home;  // empty where this store has taken its place

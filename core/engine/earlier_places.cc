@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/file.h"
+#include "core/engine/copied_store.h"
 #include "core/engine/store_places.h"
 
 namespace det::engine {
@@ -91,6 +92,7 @@ void relate_places(Database &store) {
     if (!is_in_home(related))
       if (const auto earlier = earlier_home(store, home, directory_of(before), text)) {
         homes.insert(*earlier);
+        note_earlier_place(store, *earlier);
         related = recorded_storage(*earlier, before);
       }
     if (related != before)

@@ -31,7 +31,8 @@ std::filesystem::path store_path(const std::filesystem::path &store_directory);
 Database open_store(const std::filesystem::path &store_directory, bool create,
                     const StoreOptions &options);
 
-// Of the one there, which may be of any release and is left as it is.
+// To look at one that may be of any release, and is left as it is.
+Database open_other_store(const std::filesystem::path &store_directory);
 std::string read_cluster_id(const std::filesystem::path &store_directory);
 
 // One connection to it, for the files of this room. Used by one thread at a time.

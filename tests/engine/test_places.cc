@@ -502,6 +502,29 @@ void so_do_those_of_a_store_that_was_moved_before(const World &world) {
   upgrade(world, "/gone/away", home_of_world(world));
 }
 
+// A copy that both releases have used: what it has saved itself is its own.
+void a_copy_of_an_earlier_release_receives_an_id_of_its_own(const World &world) {
+  const fs::path home = home_of_world(world), before = beside(world, "-before");
+  const fs::path outside = beside(world, "-outside");
+  const std::string own_rows =
+      "UPDATE checkpoints SET storage=json_object('type', 'shared_fs', 'host_path', '" +
+      outside.string() + "') WHERE id IN (3, 4);";
+  lay_earlier(world, before, before, own_rows);
+  lay_earlier(world, before, home, own_rows + "UPDATE checkpoints SET uuid='own' WHERE id=4;");
+  stored_checkpoint("11111111-1111-4111-8111-111111111111", 10, home);
+  stored_checkpoint("33333333-3333-4333-8333-333333333333", 30, outside);
+  stored_checkpoint("own", 40, outside);
+  engine::Engine engine = open(world, home);
+  assert_true(id_of(world, home) != id_of(world, before));
+  engine.delete_checkpoint("own", quiet());
+  const std::string told = expect_error(Code::state, [&] {
+    engine.delete_checkpoint("33333333-3333-4333-8333-333333333333", quiet());
+  });
+  assert_true(contains(told, "copy of the one in '" + before.string() + "'"));
+  assert_true(has_files(outside, "33333333-3333-4333-8333-333333333333"));
+  for (const fs::path &gone : {before, outside}) fs::remove_all(gone);
+}
+
 void so_do_those_of_a_store_that_was_copied_before(const World &world) {
   const fs::path before = beside(world, "-before");
   stored_checkpoint("11111111-1111-4111-8111-111111111111", 10, before);
@@ -532,6 +555,7 @@ int test_places() {
        behaviour(a_store_that_is_worked_on_is_no_copy),
        behaviour(the_places_of_an_earlier_release_become_relative),
        behaviour(so_do_those_of_a_store_that_was_moved_before),
+       behaviour(a_copy_of_an_earlier_release_receives_an_id_of_its_own),
        behaviour(what_was_relative_to_a_program_stays_where_that_was_started),
        behaviour(so_do_those_of_a_store_that_was_copied_before)});
 }

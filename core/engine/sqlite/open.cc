@@ -98,10 +98,14 @@ Database open_store(const fs::path &store_directory, bool create, const StoreOpt
   return database;
 }
 
-std::string read_cluster_id(const fs::path &store_directory) {
+Database open_other_store(const fs::path &store_directory) {
   constexpr std::chrono::seconds patience{1};
-  Database database(std::make_unique<SqliteConnection>(store_path(store_directory),
-                                                       SQLITE_OPEN_READONLY, patience));
+  return Database(std::make_unique<SqliteConnection>(store_path(store_directory),
+                                                     SQLITE_OPEN_READONLY, patience));
+}
+
+std::string read_cluster_id(const fs::path &store_directory) {
+  Database database = open_other_store(store_directory);
   Query id = database.query("SELECT value FROM meta WHERE key='cluster_id'");
   return id.next() ? id.text(0) : std::string();
 }
