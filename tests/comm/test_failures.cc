@@ -11,6 +11,7 @@
 #include "tests/comm/thread_transport.h"
 #include "tests/expect_error.h"
 #include "tests/failing_memory.h"
+#include "tests/sanitizer.h"
 
 namespace det::test {
 namespace {
@@ -123,13 +124,16 @@ void arguments_that_must_agree_are_compared(void **) {
   }
 }
 
+// In which ranks that wait for each other must both have come.
+constexpr std::chrono::milliseconds to_meet{under_tsan ? 4000 : 1000};
+
 // Each waits for the other, in different channels.
 void a_global_call_against_a_local_one_names_both(void **) {
   const auto work = [](comm::Communicator &job) {
     if (job.is_chief()) job.gather("x");
     else job.gather_local("x");
   };
-  for (const Outcome &outcome : everywhere(2, work, std::chrono::milliseconds(400))) {
+  for (const Outcome &outcome : everywhere(2, work, to_meet)) {
     for (int rank = 0; rank < 2; ++rank) {
       assert_int_equal(outcome.code(rank), Code::conflict);
       assert_contains(outcome.text(rank), "called gather (call");
@@ -146,8 +150,7 @@ void so_do_ranks_of_several_machines(void **) {
         if (job.ranks().rank == local) job.gather_local("x");
         else job.gather("x");
       };
-      const Outcome outcome =
-          run_ranks(2, 2, work, {.force_tcp = force_tcp, .timeout = std::chrono::seconds(1)});
+      const Outcome outcome = run_ranks(2, 2, work, {.force_tcp = force_tcp, .timeout = to_meet});
       for (int rank = 0; rank < 4; ++rank) {
         assert_int_equal(outcome.code(rank), Code::conflict);
         assert_contains(outcome.text(rank), "called gather (call");
