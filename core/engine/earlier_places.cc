@@ -33,7 +33,10 @@ std::optional<fs::path> earlier_home(Database &store, const fs::path &home,
 // With what a directory is relative to where a program was started, if that is known.
 std::optional<Json> resolved_storage(const Json &storage, const Json &started) {
   const fs::path directory = started.value("directory", "");
-  if (!is_in_home(storage) || directory.empty()) return std::nullopt;
+  if (directory.empty()) return std::nullopt;
+  if (const auto path = path_of_text(storage); path && path->is_relative())
+    return Json{{"type", "shared_fs"}, {"host_path", normal_path(directory / *path).string()}};
+  if (!is_in_home(storage)) return std::nullopt;
   Json resolved = storage;
   const auto place = resolved.at(directory_key(resolved)).get<std::string>();
   resolved[directory_key(resolved)] = normal_path(directory / place).string();
@@ -58,7 +61,7 @@ void resolve_by_runs(Database &store) {
         "SELECT experiments.id, config, (SELECT process FROM runs JOIN trials ON trials.id=trial_id"
         "  WHERE experiment_id=experiments.id ORDER BY started LIMIT 1) AS earliest FROM "
         "experiments"
-        " WHERE config LIKE '%container_path%' AND earliest IS NOT NULL");
+        " WHERE earliest IS NOT NULL");
     while (rows.next()) {
       Json config = parse_json_object(rows.view(1), "the stored configuration");
       const auto resolved = resolved_storage(config.value("checkpoint_storage", Json()),
@@ -105,6 +108,7 @@ void relate_places(Database &store) {
       Json config = parse_json_object(rows.view(1), "the stored configuration");
       if (!config.contains("checkpoint_storage")) continue;
       Json &section = config["checkpoint_storage"];
+      if (const auto path = path_of_text(section); path && path->is_relative()) continue;
       for (const fs::path &one : homes)
         if (!is_in_home(section)) section = recorded_storage(one, section);
       if (std::string text = to_wire(config); text != rows.view(1))

@@ -27,15 +27,12 @@ std::optional<std::string> place_in(const fs::path &home, const fs::path &path) 
 }
 
 Json recorded_text(const fs::path &home, const Json &storage) {
-  try {
-    const storage::StorageLocation location =
-        storage::parse_storage_uri(storage.get<std::string>());
-    if (location.kind != "shared_fs") return storage;
-    const auto place = place_in(home, fs::absolute(location.path));
-    return place ? Json{{"type", "shared_fs"}, {"host_path", *place}} : storage;
-  } catch (const Error &) {
-    return storage;  // whoever opens it says what is wrong
-  }
+  const std::optional<fs::path> path = path_of_text(storage);
+  if (!path) return storage;
+  const fs::path base = fs::absolute(*path);
+  const auto place = place_in(home, base);
+  if (!place && path->is_absolute()) return storage;
+  return {{"type", "shared_fs"}, {"host_path", place ? *place : base.string()}};
 }
 
 }  // namespace
@@ -58,6 +55,17 @@ fs::path directory_of(const Json &storage) {
         return {};
       }
   return base;
+}
+
+std::optional<fs::path> path_of_text(const Json &storage) {
+  if (!storage.is_string()) return std::nullopt;
+  try {
+    const storage::StorageLocation location =
+        storage::parse_storage_uri(storage.get<std::string>());
+    return location.kind == "shared_fs" ? std::optional<fs::path>(location.path) : std::nullopt;
+  } catch (const Error &) {
+    return std::nullopt;  // whoever opens it says what is wrong
+  }
 }
 
 bool is_in_home(const Json &recorded) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "core/base/json.h"
@@ -17,6 +18,8 @@ std::filesystem::path home_of(const Database &store);
 const char *directory_key(const Json &storage);
 // What one with such a key stands for; empty where it does not say so properly.
 std::filesystem::path directory_of(const Json &storage);
+// That of a storage that is said in text; nothing for what is none of the file system.
+std::optional<std::filesystem::path> path_of_text(const Json &storage);
 bool is_in_home(const Json &recorded);
 
 // A storage, as a configuration has it, for the records, and back.

@@ -478,6 +478,13 @@ void the_places_of_an_earlier_release_become_relative(const World &world) {
 void what_was_relative_to_a_program_stays_where_that_was_started(const World &world) {
   const fs::path home = home_of_world(world);
   lay_earlier(world, home, home, R"(
+      INSERT INTO experiments (id, name, state, config, created)
+          VALUES (3, 'text', 'COMPLETED', '{"checkpoint_storage":"kept"}', 1);
+      INSERT INTO trials (id, experiment_id, state, hparams, seed, task_id, created)
+          VALUES (2, 3, 'COMPLETED', '{}', 1, 'second', 1);
+      INSERT INTO runs (trial_id, run_id, allocation_id, journal_id, process, command, started, exit)
+          VALUES (2, 1, 'second.1', '', '{}', './text', 1, 'ok');
+      UPDATE experiments SET config='{"checkpoint_storage":"kept"}' WHERE id=2;
       UPDATE runs SET process=json_set(process, '$.directory', '/started/here');
       UPDATE experiments SET config=json_set(config, '$.checkpoint_storage',
           json('{"type":"directory","container_path":"kept"}')) WHERE id=1;
@@ -494,8 +501,19 @@ void what_was_relative_to_a_program_stays_where_that_was_started(const World &wo
   assert_equal(of("11111111-1111-4111-8111-111111111111"), "/started/here/kept");
   assert_equal(directory(engine.describe_experiment(1).at("config").at("checkpoint_storage")),
                "/started/here/kept");
+  assert_equal(engine.describe_experiment(3).at("config").at("checkpoint_storage"),
+               storage_in("/started/here/kept"));
   // Of a run that is not known.
+  assert_equal(engine.describe_experiment(2).at("config").at("checkpoint_storage"), "kept");
   assert_equal(of("33333333-3333-4333-8333-333333333333"), (home / "kept").string());
+}
+
+void a_path_in_text_is_recorded_as_the_program_has_it(const World &world) {
+  engine::RunRequest request = world.request();
+  request.config["checkpoint_storage"] = "kept";
+  engine::start_live_run(request)->end(engine::RunExit::ok);
+  assert_equal(world.engine().describe_experiment(1).at("config").at("checkpoint_storage"),
+               storage_in(fs::current_path() / "kept"));
 }
 
 void so_do_those_of_a_store_that_was_moved_before(const World &world) {
@@ -538,24 +556,25 @@ void so_do_those_of_a_store_that_was_copied_before(const World &world) {
 
 int test_places() {
   using namespace det::test;
-  return run_over_stores(
-      "places",
-      {behaviour(a_copy_deletes_its_own_files),
-       behaviour(a_link_out_of_a_copy_leads_to_files_of_the_other),
-       behaviour(a_copy_deletes_what_says_only_how_many_stay),
-       behaviour(files_outside_stay_while_another_store_has_them),
-       behaviour(a_store_that_was_moved_has_its_files),
-       behaviour(a_backup_that_was_restored_has_its_files),
-       behaviour(a_link_to_it_is_another_way_to_it), behaviour(a_bind_mount_is_another_way_to_it),
-       behaviour(a_copy_leaves_the_processes_of_the_other_alone),
-       behaviour(a_copy_leaves_what_the_other_saves_outside_alone),
-       behaviour(a_copy_of_a_copy_knows_both),
-       behaviour(a_backup_that_was_looked_at_is_the_store_again),
-       behaviour(a_store_whose_files_are_numbered_differently_is_no_copy),
-       behaviour(a_store_that_is_worked_on_is_no_copy),
-       behaviour(the_places_of_an_earlier_release_become_relative),
-       behaviour(so_do_those_of_a_store_that_was_moved_before),
-       behaviour(a_copy_of_an_earlier_release_receives_an_id_of_its_own),
-       behaviour(what_was_relative_to_a_program_stays_where_that_was_started),
-       behaviour(so_do_those_of_a_store_that_was_copied_before)});
+  return run_over_stores("places",
+                         {behaviour(a_copy_deletes_its_own_files),
+                          behaviour(a_link_out_of_a_copy_leads_to_files_of_the_other),
+                          behaviour(a_copy_deletes_what_says_only_how_many_stay),
+                          behaviour(files_outside_stay_while_another_store_has_them),
+                          behaviour(a_store_that_was_moved_has_its_files),
+                          behaviour(a_backup_that_was_restored_has_its_files),
+                          behaviour(a_link_to_it_is_another_way_to_it),
+                          behaviour(a_bind_mount_is_another_way_to_it),
+                          behaviour(a_copy_leaves_the_processes_of_the_other_alone),
+                          behaviour(a_copy_leaves_what_the_other_saves_outside_alone),
+                          behaviour(a_copy_of_a_copy_knows_both),
+                          behaviour(a_backup_that_was_looked_at_is_the_store_again),
+                          behaviour(a_store_whose_files_are_numbered_differently_is_no_copy),
+                          behaviour(a_store_that_is_worked_on_is_no_copy),
+                          behaviour(the_places_of_an_earlier_release_become_relative),
+                          behaviour(so_do_those_of_a_store_that_was_moved_before),
+                          behaviour(a_copy_of_an_earlier_release_receives_an_id_of_its_own),
+                          behaviour(a_path_in_text_is_recorded_as_the_program_has_it),
+                          behaviour(what_was_relative_to_a_program_stays_where_that_was_started),
+                          behaviour(so_do_those_of_a_store_that_was_copied_before)});
 }
