@@ -32,10 +32,10 @@ Json RestClient::delete_checkpoint(const std::string &id) {
 }
 
 Json RestClient::pin_checkpoint(const std::string &id, bool pinned) {
-  throw Error(Code::unsupported,
-              std::string(pinned ? "pinning" : "unpinning") + " checkpoint " + id + ": " +
-                  session_->url() +
-                  " pins none; it keeps those that are versions of a model of its registry");
+  throw Error(Code::unsupported, std::string(pinned ? "pinning" : "unpinning") + " checkpoint " +
+                                     id + ": " + session_->url() +
+                                     " pins none; it keeps what is a version of a model in its "
+                                     "registry, so register it there");
 }
 
 // No master counts that: all checkpoints are read.
