@@ -19,11 +19,11 @@ bool make_fifo(const std::filesystem::path &path) {
 }
 
 // Read and write, so that it does not end when the last writer closes it.
-Fd open_fifo(const std::filesystem::path &path) {
-  return Fd(open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+KnownFd open_fifo(const std::filesystem::path &path) {
+  return KnownFd(Fd(open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC)));
 }
 
-void drain_fifo(const Fd &fifo) {
+void drain_fifo(const KnownFd &fifo) {
   std::array<char, 256> bytes;
   while (read(fifo.get(), bytes.data(), bytes.size()) > 0) {
   }

@@ -12,10 +12,10 @@ namespace det {
 bool make_fifo(const std::filesystem::path &path);
 
 // For who waits at it: readable when it was woken. None where it is not there, and errno says why.
-Fd open_fifo(const std::filesystem::path &path);
+KnownFd open_fifo(const std::filesystem::path &path);
 
-// Takes out what woke it.
-void drain_fifo(const Fd &fifo);
+// Takes out what woke it; nothing of a host's file that has got its number.
+void drain_fifo(const KnownFd &fifo);
 
 // Wakes who waits at it. False where nobody does, and errno says why.
 bool wake_fifo(const std::filesystem::path &path);

@@ -24,6 +24,29 @@ Fd::~Fd() {
   if (fd_ >= 0) close(fd_);
 }
 
+KnownFd::KnownFd(Fd fd) noexcept : fd_(std::move(fd)) {
+  struct stat about {};
+  if (!fd_ || fstat(fd_.get(), &about) != 0) return;  // and errno stays
+  device_ = about.st_dev;
+  inode_ = about.st_ino;
+}
+
+KnownFd &KnownFd::operator=(KnownFd &&other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(device_, other.device_);
+  std::swap(inode_, other.inode_);
+  return *this;
+}
+
+KnownFd::~KnownFd() {
+  if (!is_ours()) fd_.release();
+}
+
+bool KnownFd::is_ours() const noexcept {
+  struct stat about {};
+  return fd_ && fstat(fd_.get(), &about) == 0 && about.st_dev == device_ && about.st_ino == inode_;
+}
+
 Fd open_file(const fs::path &path, int flags, unsigned mode) {
   for (;;) {
     const int fd = open(path.c_str(), flags | O_CLOEXEC, static_cast<mode_t>(mode));

@@ -1,6 +1,8 @@
 // Files written so that a crash leaves the old or the new, and the few calls around that.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -29,6 +31,31 @@ class Fd {
 
  private:
   int fd_ = -1;
+};
+
+// One that the host may close, and whose number it may then give to a file of its own, as code does
+// that makes a daemon of its process: that file is neither used nor closed.
+class KnownFd {
+ public:
+  KnownFd() = default;
+  explicit KnownFd(Fd fd) noexcept;
+  KnownFd(KnownFd &&other) noexcept { *this = std::move(other); }
+  KnownFd &operator=(KnownFd &&other) noexcept;
+  KnownFd(const KnownFd &) = delete;
+  KnownFd &operator=(const KnownFd &) = delete;
+  ~KnownFd();
+
+  // -1 where it is closed, or another file has its number.
+  int get() const noexcept { return is_ours() ? fd_.get() : -1; }
+  bool is_ours() const noexcept;
+  int number() const noexcept { return fd_.get(); }
+  // Whether there ever was one.
+  explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
+
+ private:
+  Fd fd_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
 };
 
 // Unless more is asked for, nothing is made that everybody may write, whatever the umask.

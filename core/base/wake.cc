@@ -2,7 +2,6 @@
 
 #include <linux/futex.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,51 +36,50 @@ bool is_ready(pollfd &watched) {
 
 }  // namespace
 
-Wake::Wake() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  struct stat about {};
-  if (!fd_ || fstat(fd_.get(), &about) != 0) OsFailure{errno}.raise("making an eventfd");
-  device_ = about.st_dev;
-  inode_ = about.st_ino;
+Wake::Wake() : fd_(Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
+  if (!fd_) OsFailure{errno}.raise("making an eventfd");
 }
 
-bool Wake::has_fd() const noexcept {
-  struct stat about {};
-  return fstat(fd_.get(), &about) == 0 && about.st_dev == device_ && about.st_ino == inode_;
+// `watched` is its descriptor; from here on none where the host has opened something else there.
+bool Wake::is_set_by(pollfd &watched) const noexcept {
+  if (is_set()) return true;
+  if (!is_ready(watched)) return false;
+  if (fd_.is_ours()) return true;
+  watched = {-1, 0, 0};
+  return false;
 }
 
 void Wake::set() const noexcept {
   is_set_.store(true);
   const uint64_t one = 1;
   // Fails only when the counter is full, and then it is set already.
-  if (has_fd()) [[maybe_unused]]
-    const ssize_t put = write(fd_.get(), &one, sizeof one);
+  if (fd_.is_ours()) [[maybe_unused]]
+    const ssize_t put = write(fd_.number(), &one, sizeof one);
 }
 
 void Wake::clear() const noexcept {
   uint64_t count = 0;
-  if (has_fd()) [[maybe_unused]]
-    const ssize_t got = read(fd_.get(), &count, sizeof count);
+  if (fd_.is_ours()) [[maybe_unused]]
+    const ssize_t got = read(fd_.number(), &count, sizeof count);
   is_set_.store(false);
 }
 
-bool Wake::poll(std::span<pollfd> others, milliseconds limit) const {
-  std::array<pollfd, 4> watched{pollfd{fd_.get(), POLLIN, 0}};
-  const auto rest = std::span(watched).subspan(1, others.size());
+bool Wake::poll(std::span<pollfd> others, milliseconds limit, const Wake *second) const {
+  std::array<pollfd, 5> watched{pollfd{fd(), POLLIN, 0},
+                                pollfd{second != nullptr ? second->fd() : -1, POLLIN, 0}};
+  const auto rest = std::span(watched).subspan(2, others.size());
   std::ranges::copy(others, rest.begin());
   const Clock::time_point begin = Clock::now();
   const Clock::time_point end = begin + std::min<milliseconds>(limit, std::chrono::hours(24));
   for (milliseconds left = limit;; left = left_until(end)) {
     if (is_set()) return true;
-    const int ready = ::poll(watched.data(), 1 + others.size(),
+    if (second != nullptr && second->is_set()) return false;
+    const int ready = ::poll(watched.data(), 2 + others.size(),
                              static_cast<int>(std::min(left, look_interval).count()));
     if (ready < 0 && errno != EINTR && errno != EAGAIN)
       OsFailure{errno}.raise("waiting for an event");
-    if (is_set()) return true;
-    if (ready > 0 && is_ready(watched[0])) {
-      if (has_fd()) return true;
-      watched[0] = {-1, 0, 0};  // what the host has opened under the number
-    }
-    bool is_over = left.count() == 0;
+    if (is_set_by(watched[0])) return true;
+    bool is_over = left.count() == 0 || (second != nullptr && second->is_set_by(watched[1]));
     for (size_t i = 0; ready > 0 && i < others.size(); ++i) is_over |= is_ready(rest[i]);
     if (!is_over) continue;
     std::ranges::copy(rest, others.begin());

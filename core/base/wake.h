@@ -2,8 +2,6 @@
 #pragma once
 
 #include <poll.h>
-#include <sys/types.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -20,21 +18,21 @@ namespace det {
 class Wake {
  public:
   Wake();
-  int fd() const { return fd_.get(); }  // readable while set
+  int fd() const { return fd_.number(); }  // readable while set
   void set() const noexcept;
   void clear() const noexcept;
   bool is_set() const noexcept { return is_set_.load(); }
 
-  // Waits until it is set, one of `others` is ready, or `limit` is over; whether it is set.
-  bool poll(std::span<pollfd> others, std::chrono::milliseconds limit) const;
+  // Waits until it is set, `second` is, one of `others` is ready, or `limit` is over; whether it is
+  // set. A wake is given as `second`, since the host may have closed its fd().
+  bool poll(std::span<pollfd> others, std::chrono::milliseconds limit,
+            const Wake *second = nullptr) const;
   bool poll(std::chrono::milliseconds limit) const { return poll({}, limit); }
 
  private:
-  bool has_fd() const noexcept;
+  bool is_set_by(pollfd &watched) const noexcept;
 
-  Fd fd_;
-  dev_t device_;
-  ino_t inode_;
+  KnownFd fd_;
   mutable std::atomic<bool> is_set_{false};
 };
 

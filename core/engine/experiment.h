@@ -84,14 +84,12 @@ class SupervisorSeat {
   std::filesystem::path log_file(int64_t trial_id, int64_t run_id) const;
   // Readable when there may be news; -1 where the file system has no FIFOs.
   int wake_fd() const { return wake_.get(); }
-  void drain() const {
-    if (wake_) drain_fifo(wake_);
-  }
+  void drain() const { drain_fifo(wake_); }
 
  private:
   std::filesystem::path directory_;
   std::optional<OwnerLock> owner_;
-  Fd wake_;
+  KnownFd wake_;
 };
 
 }  // namespace det::engine

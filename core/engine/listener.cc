@@ -32,7 +32,7 @@ FifoListener::FifoListener(const fs::path &directory, bool heard, milliseconds r
     path_ = directory / name;
     if (make_fifo(unfinished)) {
       fifo_ = open_fifo(unfinished);
-      if (rename(unfinished.c_str(), path_.c_str()) != 0) fifo_ = Fd();
+      if (rename(unfinished.c_str(), path_.c_str()) != 0) fifo_ = KnownFd();
     }
   }
   if (fifo_) return;
@@ -48,7 +48,7 @@ void FifoListener::wait(milliseconds limit) {
   pollfd news{fifo_.get(), POLLIN, 0};
   if (poll(&news, 1, static_cast<int>(std::min(pause_, limit).count())) < 0 && errno != EINTR)
     OsFailure{errno}.raise("waiting for an answer of the search");
-  if (fifo_) drain_fifo(fifo_);
+  drain_fifo(fifo_);
   pause_ = std::min(pause_ * 2, longest_pause_);
 }
 

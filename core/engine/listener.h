@@ -19,7 +19,7 @@ class FifoListener : public Listener {
 
  private:
   std::filesystem::path path_;
-  Fd fifo_;
+  KnownFd fifo_;
   std::chrono::milliseconds pause_;
   std::chrono::milliseconds longest_pause_;
 };

@@ -1,7 +1,5 @@
 #include "core/engine/signal_watch.h"
 
-#include <array>
-
 #include "core/base/clock.h"
 #include "core/base/fifo.h"
 #include "core/journal/run_directory.h"
@@ -47,10 +45,10 @@ void SignalWatch::raise() {
 
 bool SignalWatch::wait(const Wake &wake) {
   for (;;) {
-    if (fifo_) drain_fifo(fifo_);
+    drain_fifo(fifo_);
     if (is_raised_ || signalled()) return true;
-    std::array<pollfd, 2> news{{{raised_.fd(), POLLIN, 0}, {fifo_.get(), POLLIN, 0}}};
-    if (wake.poll(news, recheck_)) return is_raised_ || signalled();
+    pollfd news{fifo_.get(), POLLIN, 0};
+    if (wake.poll({&news, 1}, recheck_, &raised_)) return is_raised_ || signalled();
   }
 }
 

@@ -39,7 +39,7 @@ class SignalWatch {
   const int64_t run_id_;
   const StoreOptions options_;
   std::chrono::milliseconds recheck_;
-  Fd fifo_;
+  KnownFd fifo_;
   Wake raised_;
   std::atomic<bool> is_raised_{false};
   // Of its own, opened by the thread that waits: the run's other one may be busy storing reports.

@@ -33,8 +33,7 @@ bool Outcome::wait_unless(const Wake &wake) {
     if (!wake_) wake_.emplace();
   }
   for (;;) {
-    pollfd ended{wake_->fd(), POLLIN, 0};
-    const bool is_told = wake.poll({&ended, 1}, std::chrono::seconds(1));
+    const bool is_told = wake.poll({}, std::chrono::seconds(1), &*wake_);
     if (const std::lock_guard lock(mutex_); has_ended()) return true;
     if (is_told) return false;
   }

@@ -15,6 +15,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/environment.h"
+#include "core/base/fifo.h"
 #include "core/base/log.h"
 #include "core/base/thread.h"
 #include "core/base/unshared_fd.h"
@@ -24,6 +25,7 @@
 #include "core/comm/communicator.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
+#include "tests/temporary_directory.h"
 
 namespace {
 
@@ -108,20 +110,64 @@ void a_wake_whose_descriptor_is_taken_still_wakes_and_writes_nowhere(void **) {
   struct stat about {};
   assert_int_equal(fstat(fileno(file), &about), 0);
   assert_int_equal(about.st_size, 0);
-  assert_true(dup2(fileno(file), wake.fd()) >= 0);  // for its destructor
   fclose(file);
 }
 
+// A pipe of the host with a byte in it, so that it is always ready.
+struct PipeOfHost {
+  PipeOfHost() {
+    std::array<int, 2> ends{};
+    assert_int_equal(pipe(ends.data()), 0);
+    reading = Fd(ends[0]);
+    writing = Fd(ends[1]);
+    assert_int_equal(write(writing.get(), "x", 1), 1);
+  }
+  // Under this number, from now on.
+  void take(int number) const { assert_int_equal(dup2(reading.get(), number), number); }
+  bool has_byte() const {
+    pollfd waiting{reading.get(), POLLIN, 0};
+    return poll(&waiting, 1, 0) == 1;
+  }
+
+  Fd reading, writing;
+};
+
 void a_wait_is_idle_while_others_use_the_number_of_the_descriptor(void **) {
-  const Wake wake;
-  std::array<int, 2> pipe_of_host{};
-  assert_int_equal(pipe(pipe_of_host.data()), 0);
-  const Fd reading(pipe_of_host[0]), writing(pipe_of_host[1]);
-  assert_int_equal(write(writing.get(), "x", 1), 1);
-  assert_int_equal(dup2(reading.get(), wake.fd()), wake.fd());  // always ready
-  const clock_t before = clock();
-  assert_false(wake.poll(std::chrono::milliseconds(300)));
-  assert_true(clock() - before < CLOCKS_PER_SEC / 10);
+  const PipeOfHost pipe;
+  Fd of_host;
+  {
+    const Wake wake, second;
+    pipe.take(wake.fd());
+    pipe.take(second.fd());
+    of_host = Fd(wake.fd());
+    const Fd too(second.fd());
+    const clock_t before = clock();
+    assert_false(wake.poll({}, std::chrono::milliseconds(300), &second));
+    assert_true(clock() - before < CLOCKS_PER_SEC / 10);
+    std::thread setter = start_thread("setter", [&] { second.set(); });
+    assert_false(wake.poll({}, std::chrono::hours(1), &second));
+    setter.join();
+  }
+  assert_true(fcntl(of_host.get(), F_GETFD) >= 0);
+}
+
+void nothing_of_a_host_is_drained_or_closed_in_the_place_of_a_fifo(void **) {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "fifo";
+  assert_true(make_fifo(path));
+  const PipeOfHost pipe;
+  Fd of_host;
+  {
+    const KnownFd fifo = open_fifo(path);
+    assert_true(wake_fifo(path));
+    assert_int_equal(fifo.get(), fifo.number());
+    pipe.take(fifo.number());
+    of_host = Fd(fifo.number());
+    assert_int_equal(fifo.get(), -1);
+    drain_fifo(fifo);
+    assert_true(pipe.has_byte());
+  }
+  assert_true(fcntl(of_host.get(), F_GETFD) >= 0);
 }
 
 void what_others_have_under_the_number_of_an_unshared_descriptor_stays_open(void **) {
@@ -271,6 +317,7 @@ int test_small() {
       cmocka_unit_test(wake_stays_set_until_cleared),
       cmocka_unit_test(a_wake_whose_descriptor_is_taken_still_wakes_and_writes_nowhere),
       cmocka_unit_test(a_wait_is_idle_while_others_use_the_number_of_the_descriptor),
+      cmocka_unit_test(nothing_of_a_host_is_drained_or_closed_in_the_place_of_a_fifo),
       cmocka_unit_test(what_others_have_under_the_number_of_an_unshared_descriptor_stays_open),
       cmocka_unit_test(flags_wait_until_one_is_set),
       cmocka_unit_test(wake_ends_a_wait_in_another_thread),
