@@ -216,6 +216,74 @@ void report_that_is_refused_for_long_without_a_reason_stops_no_others(void **) {
   assert_int_equal(run.delivery->refused().count(), 1);
 }
 
+// What the master answers to the report of a checkpoint, and to the question whether it has it.
+struct CheckpointOutage {
+  Json report, lookup;
+};
+
+const std::string checkpoint_id = "11111111-2222-4333-8444-555555555555";
+
+// Whether the report, with one of metrics behind it, is set aside; else it arrives in the end.
+bool is_checkpoint_set_aside(const CheckpointOutage &outage, std::chrono::milliseconds within) {
+  Delivering run("0.38.1");
+  run.patience = std::chrono::milliseconds(100);
+  run.begin();
+  const auto add = [&](const char *path, Json fault) {
+    if (fault.is_null()) return;
+    fault.update({{"path", path}, {"count", 100'000}});
+    run.master.add_fault(fault);
+  };
+  add("POST /api/v1/checkpoints$", outage.report);
+  add("GET /api/v1/checkpoints", outage.lookup);
+  const std::string text = pack(engine::to_json(engine::CheckpointReport{
+      checkpoint_id, {{"steps_completed", 1}}, {{"a", 1}}, Json::object()}));
+  const std::vector<Report> reports{text_report(8, ReportKind::checkpoint, text),
+                                    metrics_report(16, "training", 1, 0.25)};
+  const auto begin = std::chrono::steady_clock::now();
+  Delivery told;
+  while (told.set_aside == 0 && std::chrono::steady_clock::now() - begin < within) {
+    try {
+      told = run.deliver(reports);
+    } catch (const Error &error) {
+      assert_true(may_work_later(error));
+      told = run.delivery->take_told();
+    }
+    usleep(10'000);
+  }
+  assert_int_equal(run.delivery->refused().count(), told.set_aside);
+  if (told.set_aside > 0) {
+    assert_true(std::chrono::steady_clock::now() - begin >= 10 * run.patience);
+    assert_true(contains(told.conflicts.at(0), run.delivery->refused().path().string()));
+  }
+  run.master.heal();
+  run.patience = std::chrono::milliseconds(20'000);
+  run.begin();
+  run.deliver(reports);
+  assert_equal(run.stored(), all_of(1));
+  run.delivery->refused().offer(
+      [&](const Json &report) { return run.delivery->offer_again(report); });
+  assert_string_equal(run.refused().c_str(), "");
+  assert_string_equal(run.master.state()["checkpoints"].at(0)["uuid"].get<std::string>().c_str(),
+                      checkpoint_id.c_str());
+  return told.set_aside > 0;
+}
+
+// An outage of the database says nothing about the checkpoint, however long it takes.
+void checkpoint_is_set_aside_only_by_a_master_that_looked_for_it(void **) {
+  const Json unexplained{{"body", body_of(13, "conn closed")}};
+  const Json of_proxy{{"body", "<html>no master wrote this"}};
+  assert_true(is_checkpoint_set_aside({unexplained, {}}, std::chrono::seconds(60)));
+  for (const CheckpointOutage &outage : std::vector<CheckpointOutage>{
+           {unexplained, unexplained},
+           {unexplained, of_proxy},
+           {unexplained, {{"status", 404}, {"body", "<html>no route of a proxy"}}},
+           {unexplained, {{"how", "drop"}}},
+           {of_proxy, {}},
+           {{{"body", body_of(13, "starting up (SQLSTATE 57P03)")}}, {}},
+       })
+    assert_false(is_checkpoint_set_aside(outage, std::chrono::milliseconds(1300)));
+}
+
 void what_was_set_aside_is_told_by_a_delivery_that_fails(void **) {
   Delivering run("0.38.1");
   run.master.add_fault({{"path", "metrics$"}, {"body", wrong_value}});
@@ -562,6 +630,7 @@ int test_delivery() {
       cmocka_unit_test(each_final_answer_sets_one_report_aside),
       cmocka_unit_test(no_report_is_set_aside_while_the_database_comes_and_goes),
       cmocka_unit_test(report_that_is_refused_for_long_without_a_reason_stops_no_others),
+      cmocka_unit_test(checkpoint_is_set_aside_only_by_a_master_that_looked_for_it),
       cmocka_unit_test(what_was_set_aside_is_told_by_a_delivery_that_fails),
       cmocka_unit_test(refused_report_is_kept_and_told_once),
       cmocka_unit_test(report_that_the_master_has_no_place_for_is_kept),

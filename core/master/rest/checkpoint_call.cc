@@ -30,7 +30,7 @@ CallOptions in_time_until(std::chrono::steady_clock::time_point end) {
   return {.replay = http::Replay::safe, .timeout = left, .limit = left};
 }
 
-// Throws what passes when the master cannot say.
+// Throws what may_work_later() when the master cannot say.
 bool is_known_checkpoint(MasterSession &session, const std::string &id,
                          const CallOptions &options) {
   try {
@@ -44,12 +44,10 @@ bool is_known_checkpoint(MasterSession &session, const std::string &id,
 
 std::optional<codec::Checkpoint> find_checkpoint(MasterSession &session, const std::string &id,
                                                  const CallOptions &options) {
-  try {
-    return session.call(codec::GetCheckpoint{id}, options).checkpoint;
-  } catch (const Error &error) {
-    if (error.code == Code::not_found) return std::nullopt;
-    throw;
-  }
+  const http::HttpAnswer answer = session.ask(codec::GetCheckpoint{id}, options);
+  // A proxy's 404 says nothing about the checkpoint.
+  if (answer.status == 404 && find_final(answer) != nullptr) return std::nullopt;
+  return session.read<codec::GetCheckpoint>(answer).checkpoint;
 }
 
 void tell_checkpoint(MasterSession &session, const ReportOrigin &origin,
@@ -67,7 +65,9 @@ void tell_checkpoint(MasterSession &session, const ReportOrigin &origin,
       if (answer.status == 500 && is_known_checkpoint(session, report.id, in_time_until(end)))
         return;
       if (find_final(answer) != nullptr) throw;
-      if (!is_inner_failure(answer) || !first) throw as_passing(error);
+      if (is_inner_failure(answer) && first) continue;
+      if (is_unexplained(answer)) throw UnexplainedRefusal(error);
+      throw as_passing(error);
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "core/base/error.h"
 #include "core/codec/checkpoints.h"
 #include "core/master/master.h"
 #include "core/master/rest/master_session.h"
@@ -17,8 +18,14 @@ namespace det::master {
 std::optional<codec::Checkpoint> find_checkpoint(MasterSession &session, const std::string &id,
                                                  const CallOptions &options = {});
 
-// Returns when the master has it, from now or before. Throws the master's
-// refusal, and for all else what may_work_later().
+// A master answered 500 without a reason, and showed by another answer that it can look for the
+// checkpoint and does not have it. It may_work_later().
+struct UnexplainedRefusal : Error {
+  explicit UnexplainedRefusal(const Error &refusal) : Error(as_passing(refusal)) {}
+};
+
+// Returns when the master has it, from now or before. Throws the master's refusal, an
+// UnexplainedRefusal, and for all else what may_work_later().
 void tell_checkpoint(MasterSession &session, const ReportOrigin &origin,
                      const engine::CheckpointReport &report, int64_t time_us,
                      std::chrono::milliseconds limit);

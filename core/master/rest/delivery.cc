@@ -97,12 +97,12 @@ void RestDelivery::tell(const Parcel &checkpoint, Delivery &delivery) {
     tell_checkpoint(*session_, origin_, checkpoint_of(checkpoint), checkpoint.report->time_us,
                     time_left(attempt_.timeout));
     done(checkpoint);
+  } catch (const UnexplainedRefusal &refusal) {
+    settle_unexplained(checkpoint, refusal, delivery);
   } catch (const Error &error) {
     // A permission may be given.
-    const bool is_passing = may_work_later(error) || error.http_status == 403;
-    if (!is_passing) refuse(checkpoint, error, "a final answer", delivery);
-    else if (error.http_status == 500) settle_unexplained(checkpoint, error, delivery);
-    else fail(checkpoint, error, false);
+    if (may_work_later(error) || error.http_status == 403) fail(checkpoint, error, false);
+    else refuse(checkpoint, error, "a final answer", delivery);
   }
 }
 

@@ -33,7 +33,8 @@ namespace det::master {
 class RestDelivery : public ReportSink {
  public:
   // `patience`: how long the answer to a request may take. A report that a master refuses ten times
-  // as long, without a reason but each time showing the trial, is set aside for those behind it.
+  // as long, without a reason but each time showing the trial, or for a checkpoint that it looked
+  // for it in vain, is set aside for those behind it.
   RestDelivery(std::shared_ptr<MasterSession> session, ReportOrigin origin,
                const std::filesystem::path &run_directory, std::shared_ptr<Logger> logger,
                std::chrono::milliseconds patience = std::chrono::seconds(30));

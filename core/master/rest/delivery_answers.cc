@@ -97,12 +97,17 @@ void RestDelivery::settle_again(const Parcel &parcel, Delivery &delivery) {
   settle(parcel, answer, delivery, false);
 }
 
+// Reports leave in their order, so that one which this master cannot take, by a fault of its own
+// say, would hold up all later ones until the journal is full, and those would be lost. So it makes
+// way in the end, into the file of refused ones, which is told and which `det sync` offers again. A
+// master that cannot show the trial or look for the checkpoint, names an error of its database, or
+// is not reached never gets that far: then everything waits. Nothing is given up for want of room.
 void RestDelivery::settle_unexplained(const Parcel &parcel, const Error &error,
                                       Delivery &delivery) {
   const uint64_t sequence = parcel.sequences.back();
   const auto now = steady_clock::now();
   const auto since = unexplained_ && unexplained_->first == sequence ? unexplained_->second : now;
-  if (now - since >= 10 * attempt_.timeout)
+  if (now - since >= 10 * attempt_.timeout && refused_.has_room())
     return refuse(parcel, error, "refused all the time by a master that shows the trial", delivery);
   fail(parcel, error, true);
   unexplained_ = {sequence, since};

@@ -29,8 +29,10 @@ RefusedReports::RefusedReports(const fs::path &run_directory)
 
 bool RefusedReports::empty() const { return size_of(path_) == 0; }
 
+bool RefusedReports::has_room() const { return size_of(path_) < limit_bytes; }
+
 bool RefusedReports::keep(const Json &report) {
-  if (size_of(path_) >= limit_bytes) return false;
+  if (!has_room()) return false;
   const Fd file = open_file(path_, O_WRONLY | O_CREAT | O_APPEND, 0600);
   // A line that a kill cut short must not swallow this one.
   write_all(file.get(), "\n" + to_wire(report) + "\n", path_.string());

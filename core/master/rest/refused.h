@@ -22,6 +22,7 @@ class RefusedReports {
 
   // Beyond `limit_bytes` of them nothing is kept: false.
   bool keep(const Json &report);
+  bool has_room() const;
 
   // Gives each to `take`; those it is true for are gone afterwards.
   void offer(const std::function<bool(const Json &report)> &take);
