@@ -234,11 +234,13 @@ void CheckpointContext::remove_one_superseded(const engine::WithdrawnCheckpoint 
   logger_.warning("deleting checkpoint ", one.id, ", which is not kept: ", failure.what());
 }
 
-void CheckpointContext::finish_removals(std::chrono::milliseconds limit) {
-  if (!has_saved_) return;
-  remove_superseded({});
-  if (!removals_.await_all(limit))
-    logger_.warning("deleting checkpoints that are not kept: this took too long; `det gc` goes on");
+bool CheckpointContext::finish_removals(bool decides, std::chrono::milliseconds limit) {
+  if (decides && has_saved_) remove_superseded({});
+  if (removals_.await_all(limit)) return true;
+  logger_.warning(
+      "deleting checkpoints that are not kept: the storage takes too long; the next "
+      "start of the trial deletes what is left");
+  return false;
 }
 
 std::shared_ptr<void> CheckpointContext::hold(const std::string &id) {

@@ -146,8 +146,9 @@ class CheckpointContext {
   Json metadata(const std::string &id);
   std::vector<engine::CheckpointEntry> list();  // of this trial, as Master::checkpoints()
 
-  // At the end of the run, when the master has all its reports.
-  void finish_removals(std::chrono::milliseconds limit);
+  // At the end of the run; `decides`, once more, when the master has all its reports. False: one is
+  // still under way.
+  bool finish_removals(bool decides, std::chrono::milliseconds limit);
 
   // Settles what killed processes left: a checkpoint they made but never announced is removed, and
   // so is one that they were removing.

@@ -1,5 +1,6 @@
 #include "core/context/core.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/log_relay.h"
 #include "core/base/process.h"
+#include "core/base/thread.h"
 #include "core/comm/agreement.h"
 #include "core/config/trial_variables.h"
 #include "core/engine/states.h"
@@ -55,7 +57,7 @@ std::shared_ptr<Core> Core::start(comm::Communicator *communicator,
   std::shared_ptr<Core> core;
   const std::vector<std::string> introductions = comm::all_agree(job, starting, [&] {
     options = read_options();
-    core.reset(new Core(options, communicator));
+    core = std::shared_ptr<Core>(new Core(options, communicator), end);
     return introduction(options, job.ranks());
   });
   check_agreement(introductions);
@@ -262,16 +264,24 @@ void Core::take_down(Steps &steps, std::chrono::milliseconds limit, Limit saves)
   });
   // The end of the run must not overtake its reports, and until they are there the watcher keeps
   // the run alive to the master.
+  const auto end = std::chrono::steady_clock::now() + limit;
+  bool is_delivered = false;
   steps.run([&] {
     deliver_last(limit);
-    if (checkpoint_) checkpoint_->finish_removals(limit);
+    is_delivered = true;
+  });
+  steps.run([&] {
+    using std::chrono::milliseconds;
+    const auto left = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now());
+    if (checkpoint_ && !checkpoint_->finish_removals(is_delivered, std::max(left, milliseconds(0))))
+      is_busy_ = true;
   });
   steps.run([&] {
     if (metric_events_) metric_events_->end(succeeded());
   });
   steps.run([&] {
-    if (events_) events_->finish(limit);
-    if (uploader_) uploader_->finish(limit);
+    if (events_ && !events_->finish(limit)) is_busy_ = true;
+    if (uploader_ && !uploader_->finish(limit)) is_busy_ = true;
   });
   steps.run([&] {
     if (preempt_) preempt_->stop();
@@ -311,6 +321,18 @@ void Core::deliver_last(std::chrono::milliseconds limit) {
                                  std::to_string(limit.count()) + " ms" +
                                  (reason.empty() ? "" : " (" + reason + ")") +
                                  "; they are kept, and `det sync` delivers them later");
+}
+
+// Nobody waits for a storage that hangs: the core, which has all that its threads touch, is left to
+// one more of them, and goes when they have ended.
+void Core::end(Core *core) noexcept {
+  std::unique_ptr<Core> owned(core);
+  Steps().run([&] { owned->close(master::RunEnd::error); });
+  if (!owned->is_busy_) return;
+  static_cast<void>(owned.release());
+  Steps().run([&] {  // where there is no thread to be had its memory stays
+    start_thread("det-leftover", [core] { delete core; }).detach();
+  });
 }
 
 Core::~Core() {

@@ -72,6 +72,7 @@ class Core {
 
  private:
   Core(const CoreOptions &options, comm::Communicator *communicator);
+  static void end(Core *core) noexcept;
   void open(const CoreOptions &options, const std::vector<std::string> &introductions);
   void claim(const CoreOptions &options);
   void watch_end();
@@ -96,6 +97,7 @@ class Core {
   std::atomic<master::RunEnd> end_{master::RunEnd::error};
   bool ended_ = false;
   bool tells_people_ = false;  // who look on at a terminal
+  bool is_busy_ = false;       // when it was closed: a thread waits for a storage
 
   // In the order of making; taken down in the opposite one.
   Gate gate_;

@@ -83,8 +83,9 @@ typedef struct det_core_options {
   /** How long a report may wait for room when the journal is full and the master is keeping up;
    * by default 10 seconds. When the master does not answer a report never waits. */
   det_timeout spool_wait_ms;
-  /** How long det_core_close() waits for the master to take the last reports; by default 60
-   * seconds. */
+  /** How long det_core_close() waits for the master to take the last reports, and for a storage to
+   * delete checkpoints that are not kept; by default 60 seconds. What a storage that hangs has not
+   * deleted by then, the next start of the trial deletes. */
   det_timeout close_wait_ms;
 
   /** NULL: lines go to standard error. Where that is a terminal, a line at the start says which

@@ -1,11 +1,20 @@
 // While a run goes on, the checkpoints stay that the configuration keeps, and the others go.
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <cstddef>
 #include <set>
 #include <stdexcept>
 #include <thread>
 
 #include "core/context/core.h"
 #include "core/context/removals.h"
+#include "tests/context/child_process.h"
 #include "tests/context/home.h"
 #include "tests/expect_error.h"
 #include "tests/traced.h"
@@ -22,13 +31,17 @@ struct Keeping {
   fs::path storage = fs::path(home.path()) / "storage";
 
   std::shared_ptr<Core> start(const Json &kept = Json::object()) const {
+    return Core::start(options(kept));
+  }
+
+  CoreOptions options(const Json &kept = Json::object()) const {
     CoreOptions options = home.options();
     options.external_id = "t";
     options.checkpoint_storage = storage.string();
     options.config_text =
         to_wire({{"searcher", {{"name", "single"}, {"metric", "loss"}, {"max_length", 1000}}},
                  {"checkpoint_storage", kept}});
-    return Core::start(options);
+    return options;
   }
 
   std::string save(Core &core, int64_t steps) const {
@@ -179,7 +192,7 @@ bool killed_while_saving(const Keeping &at, int step) {
     at.save(*core, 1);
     watched();
     at.save(*core, 2);
-    core->checkpoint().finish_removals(std::chrono::minutes(1));
+    core->checkpoint().finish_removals(true, std::chrono::minutes(1));
     return 0;
   });
   bool lives = true;
@@ -202,6 +215,48 @@ void killed_at_any_step_the_next_save_leaves_what_is_kept(void **) {
   }
 }
 
+// From now on the removal of a directory waits for ever, on this thread and on those that it
+// starts.
+void hang_removals() {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_unlinkat, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AT_REMOVEDIR, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{std::size(program), program};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  // Nobody reads from the listener.
+  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter) < 0)
+    _exit(3);
+}
+
+void a_storage_that_hangs_holds_up_no_end_of_a_run(void **) {
+  const Keeping at;
+  const int status = run_in_child(at.home.path(), [&] {
+    alarm(60);
+    CoreOptions options = at.options();
+    options.close_limit = std::chrono::milliseconds(200);
+    std::shared_ptr<Core> core = Core::start(options);
+    at.save(*core, 1);
+    std::thread([&] {
+      hang_removals();
+      at.save(*core, 2);
+    }).join();
+    const auto begin = std::chrono::steady_clock::now();
+    core->close(master::RunEnd::ok);
+    core.reset();
+    return std::chrono::steady_clock::now() - begin < std::chrono::seconds(20) ? 0 : 1;
+  });
+  assert_int_equal(status, 0);
+  at.start()->close(master::RunEnd::ok);
+  at.expect({2});
+  for (const auto &entry : fs::recursive_directory_iterator(at.storage))
+    assert_false(entry.path().filename().string().starts_with(".removed"));
+}
+
 }  // namespace
 
 int test_checkpoint_superseded() {
@@ -214,6 +269,7 @@ int test_checkpoint_superseded() {
       cmocka_unit_test(a_program_may_still_delete_what_it_saved),
       cmocka_unit_test(a_run_that_saves_nothing_deletes_nothing),
       cmocka_unit_test(what_removals_throw_ends_nothing),
+      cmocka_unit_test(a_storage_that_hangs_holds_up_no_end_of_a_run),
       cmocka_unit_test(killed_at_any_step_the_next_save_leaves_what_is_kept),
   };
   return cmocka_run_group_tests_name("checkpoint superseded", tests, nullptr, nullptr);
