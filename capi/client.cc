@@ -5,6 +5,7 @@
 
 #include "capi/guard.h"
 #include "capi/host_log.h"
+#include "capi/storage_handle.h"
 #include "core/base/json.h"
 #include "core/base/log_relay.h"
 #include "core/client/account.h"
@@ -271,6 +272,16 @@ det_status det_client_get_checkpoint(det_client *client, const char *storage_id,
                                      det_error *err) noexcept {
   return query(client, out_json, err, [&](det::client::Client &impl) {
     return impl.get_checkpoint(text(storage_id, "storage_id"));
+  });
+}
+
+det_status det_client_open_storage(det_client *client, const char *storage_id, det_storage **out,
+                                   det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out, "out", [&] {
+      return new det_storage{
+          det::client::open_storage(*deref(client, "client").impl, text(storage_id, "storage_id"))};
+    });
   });
 }
 

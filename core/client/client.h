@@ -14,6 +14,7 @@
 #include "core/engine/control.h"
 #include "core/engine/page.h"
 #include "core/master/rest/connect.h"
+#include "core/storage/storage.h"
 
 namespace det::client {
 
@@ -40,6 +41,8 @@ class Client {
   virtual Json list_checkpoints(int64_t trial_id,
                                 const engine::Page &page) = 0;  // 0: of all trials
   virtual Json get_checkpoint(const std::string &id) = 0;
+  // What opens the storage that it is in, with credentials: not for display. Null: nobody says.
+  virtual Json checkpoint_storage(const std::string &id) = 0;
   // By what people type: the beginning of an id, and the id or the external id of a trial. They
   // answer as get_checkpoint() and get_trial().
   virtual Json find_checkpoint(const std::string &text) = 0;
@@ -59,6 +62,9 @@ class Client {
   virtual Json search_events(int64_t experiment_id, std::chrono::milliseconds limit) = 0;
   virtual Json post_operations(int64_t experiment_id, int64_t event_id, const Json &operations) = 0;
 };
+
+// Of a checkpoint. Throws Code::unsupported where nobody says where it is.
+std::unique_ptr<storage::Storage> open_storage(Client &client, const std::string &checkpoint_id);
 
 // Throws Code::invalid for 0, which stands for all experiments.
 void require_one_experiment(int64_t experiment_id);

@@ -61,8 +61,7 @@ Json EmbeddedClient::delete_experiment(int64_t experiment_id) {
   const engine::KeptFiles deletion = engine_.begin_deletion(experiment_id);
   try {
     const auto remove_from = [&](const Json &one, const std::vector<std::string> &cluster_ids) {
-      const auto storage = one.is_string() ? storage::make_storage_from_uri(one, logger_)
-                                           : storage::make_storage(one, std::nullopt, logger_);
+      const auto storage = storage::make_recorded_storage(one, logger_);
       for (const std::string &id : cluster_ids)
         tensorboard::remove_tensorboard_files(*storage, id, experiment_id);
     };

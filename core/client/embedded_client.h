@@ -29,6 +29,7 @@ class EmbeddedClient : public Client {
     return engine_.list_checkpoints(trial_id, page);
   }
   Json get_checkpoint(const std::string &id) override { return engine_.get_checkpoint(id); }
+  Json checkpoint_storage(const std::string &id) override { return engine_.checkpoint_storage(id); }
   Json find_checkpoint(const std::string &text) override { return engine_.find_checkpoint(text); }
   Json find_trial(const std::string &text) override { return get_trial(engine_.find_trial(text)); }
   Json list_logs(int64_t trial_id, const engine::Page &page) override {

@@ -18,4 +18,13 @@ std::unique_ptr<Client> open_client(const std::string &master, const master::Use
                                       logger);
 }
 
+std::unique_ptr<storage::Storage> open_storage(Client &client, const std::string &checkpoint_id) {
+  const Json where = client.checkpoint_storage(checkpoint_id);
+  if (!where.is_object() && !where.is_string())
+    throw Error(Code::unsupported, "opening the storage of checkpoint " + checkpoint_id +
+                                       ": the master does not say where it is; open that with "
+                                       "det_storage_open(), or name it with --storage");
+  return storage::make_recorded_storage(where, std::make_shared<Logger>());
+}
+
 }  // namespace det::client

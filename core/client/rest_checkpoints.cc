@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/client/rest_client.h"
+#include "core/client/rest_entries.h"
 #include "core/codec/checkpoints.h"
 #include "core/storage/storage.h"
 
@@ -14,8 +15,8 @@ namespace det::client {
 // leaves files that nobody knows, which is better than a checkpoint without files.
 Json RestClient::delete_checkpoint(const std::string &id) {
   const std::string tried = "deleting checkpoint " + id + ": ";
-  const Json checkpoint = get_checkpoint(id);
-  const Json &where = checkpoint.at("storage");
+  const codec::Checkpoint found = checkpoint(id);
+  const Json where = storage_of(found);
   if (!where.is_object())
     throw Error(Code::unsupported,
                 tried + session_->url() + " does not say where it is; delete it there");
@@ -28,7 +29,7 @@ Json RestClient::delete_checkpoint(const std::string &id) {
   storage->remove(id);
   storage->settle(id);
   storage->reclaim();
-  return {{"uuid", id}, {"size", checkpoint.at("size")}};
+  return {{"uuid", id}, {"size", checkpoint_entry(found).at("size")}};
 }
 
 Json RestClient::pin_checkpoint(const std::string &id, bool pinned) {

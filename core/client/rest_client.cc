@@ -9,6 +9,7 @@
 #include "core/client/rest_walk.h"
 #include "core/client/sync.h"
 #include "core/codec/unmanaged.h"
+#include "core/config/secrets.h"
 #include "core/master/rest/recover_rest_runs.h"
 
 namespace det::client {
@@ -181,21 +182,27 @@ Json RestClient::list_checkpoints(int64_t trial_id, const engine::Page &page) {
   return list_page("checkpoints", page, part_from(list).entries, list.pagination);
 }
 
-Json RestClient::get_checkpoint(const std::string &id) {
+codec::Checkpoint RestClient::checkpoint(const std::string &id) {
   const auto not_found = [&] {
     throw_not_found("reading a checkpoint", "checkpoint", id, session_->url(), "det checkpoints");
   };
   if (!is_uuid(id)) not_found();  // masters fail on anything else
   try {
-    const codec::Checkpoint checkpoint = session_->call(codec::GetCheckpoint{id}).checkpoint;
-    Json entry = checkpoint_entry(checkpoint);
-    entry["storage"] = storage_of(checkpoint);
-    return entry;
+    return session_->call(codec::GetCheckpoint{id}).checkpoint;
   } catch (const Error &error) {
     if (error.http_status == 404) not_found();
     throw;
   }
 }
+
+Json RestClient::get_checkpoint(const std::string &id) {
+  const codec::Checkpoint found = checkpoint(id);
+  Json entry = checkpoint_entry(found);
+  entry["storage"] = config::storage_with_masked_secrets(storage_of(found));
+  return entry;
+}
+
+Json RestClient::checkpoint_storage(const std::string &id) { return storage_of(checkpoint(id)); }
 
 Json RestClient::list_logs(int64_t trial_id, const engine::Page &page) {
   engine::require_no_filter(page, "listing logs");

@@ -28,6 +28,7 @@ class RestClient : public Client {
   Json list_metric_names(int64_t trial_id) override;
   Json list_checkpoints(int64_t trial_id, const engine::Page &page) override;
   Json get_checkpoint(const std::string &id) override;
+  Json checkpoint_storage(const std::string &id) override;
   Json find_checkpoint(const std::string &text) override;
   Json find_trial(const std::string &text) override;
   Json list_logs(int64_t trial_id, const engine::Page &page) override;
@@ -46,6 +47,7 @@ class RestClient : public Client {
   // Both throw Code::not_found, naming what was tried.
   codec::Experiment experiment(int64_t id, const std::string &tried);
   codec::Trial trial(int64_t id, const std::string &tried);
+  codec::Checkpoint checkpoint(const std::string &id);
 
   std::vector<Json> all_trials(const codec::Experiment &experiment);
   Json list_trials_by_metric(const codec::Experiment &experiment, const engine::Page &page);

@@ -127,6 +127,12 @@ Json with_masked_secrets(Json config) {
   return config;
 }
 
+Json storage_with_masked_secrets(Json storage) {
+  Json config{{"checkpoint_storage", std::move(storage)}};
+  take_secrets(config);
+  return std::move(config["checkpoint_storage"]);
+}
+
 std::string with_masked_secrets(const std::string &text, Json config) {
   const Json secrets = take_secrets(config);
   if (secrets.empty()) return text;

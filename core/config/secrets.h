@@ -19,6 +19,9 @@ void put_secrets(Json &config, const Json &secrets);
 // For display.
 Json with_masked_secrets(Json config);
 
+// The same for its `checkpoint_storage` alone.
+Json storage_with_masked_secrets(Json storage);
+
 // The text that a configuration is from, such as a file. Where a secret is in a form that cannot be
 // masked there, in several lines or with escapes, it is the masked configuration as JSON instead.
 std::string with_masked_secrets(const std::string &text, Json config);

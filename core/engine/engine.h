@@ -72,6 +72,8 @@ class Engine {
   Json get_checkpoint(const std::string &id);
   // By the beginning of its id. Throws Code::conflict where several begin so.
   Json find_checkpoint(const std::string &text);
+  // Where one is, as a run of its experiment opens that, with its secrets: not for display.
+  Json checkpoint_storage(const std::string &id);
   int64_t find_trial(const std::string &text);  // as read_trial_text() says
   Json list_logs(int64_t trial_id, const Page &page);
 

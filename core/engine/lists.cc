@@ -2,8 +2,10 @@
 #include <array>
 
 #include "core/base/error.h"
+#include "core/config/secrets.h"
 #include "core/engine/engine.h"
 #include "core/engine/entries.h"
+#include "core/engine/experiment.h"
 #include "core/engine/store_places.h"
 
 namespace det::engine {
@@ -97,8 +99,29 @@ Json Engine::entry_of_checkpoint(const std::string &id) {
                                      records().path().string() +
                                      "'; `det checkpoints` shows the ones there are");
   Json checkpoint = checkpoint_entry(row);
-  checkpoint["storage"] = used_storage(home_of(records()), stored_json(row, 10));
+  checkpoint["storage"] =
+      config::storage_with_masked_secrets(used_storage(home_of(records()), stored_json(row, 10)));
   return checkpoint;
+}
+
+Json Engine::checkpoint_storage(const std::string &id) {
+  const std::lock_guard guard(mutex_);
+  Query row = records().query(
+      "SELECT storage, experiments.id, config FROM checkpoints"
+      " JOIN trials ON trials.id=trial_id JOIN experiments ON experiments.id=experiment_id"
+      " WHERE uuid=?",
+      id);
+  if (!row.next()) return entry_of_checkpoint(id);  // which says that there is none
+  const Json storage = used_storage(home_of(records()), stored_json(row, 0));
+  if (!storage.is_object()) return storage;
+  // What is recorded of a checkpoint lacks the credentials.
+  Json whole =
+      read_config(records(), row.integer(1), row.view(2)).value("checkpoint_storage", Json());
+  const bool is_the_same =
+      whole.is_object() && std::ranges::all_of(storage.items(), [&](const auto &item) {
+        return whole.value(item.key(), Json()) == item.value();
+      });
+  return is_the_same ? std::move(whole) : storage;
 }
 
 Json Engine::list_logs(int64_t trial_id, const Page &page) {

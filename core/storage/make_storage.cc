@@ -196,4 +196,9 @@ void CheckpointWriter::promise_share(int) { refuse_shares(*this); }
 void CheckpointWriter::leave_share(int, const std::string &) { refuse_shares(*this); }
 std::optional<std::string> CheckpointWriter::take_share(int) { refuse_shares(*this); }
 
+std::unique_ptr<Storage> make_recorded_storage(const Json &place, std::shared_ptr<Logger> logger) {
+  return place.is_string() ? make_storage_from_uri(place, std::move(logger))
+                           : make_storage(place, std::nullopt, std::move(logger));
+}
+
 }  // namespace det::storage

@@ -251,6 +251,9 @@ std::unique_ptr<Storage> make_storage(const Json &config,
 std::unique_ptr<Storage> make_storage_from_uri(const std::string &uri,
                                                std::shared_ptr<Logger> logger);
 
+// From what is recorded of a place: either of the two.
+std::unique_ptr<Storage> make_recorded_storage(const Json &place, std::shared_ptr<Logger> logger);
+
 // At the launch of a trial: probe(), with an error that says where the storage comes from.
 void require_usable(Storage &storage);
 

@@ -11,6 +11,7 @@
 #define DET_CLIENT_H
 
 #include <det/log.h>
+#include <det/storage.h>
 
 DET_BEGIN_DECLS
 
@@ -221,9 +222,20 @@ DET_API det_status det_client_list_checkpoints(det_client *client, int64_t trial
                                                const det_client_page *page, char **out_json,
                                                det_error *err) DET_NOEXCEPT;
 
-/** One checkpoint, with where it is stored. Errors as det_client_get_experiment().   @since 0.1 */
+/** One checkpoint, with where it is stored; what is secret of that is "********".
+ * det_client_open_storage() opens it. Errors as det_client_get_experiment().   @since 0.1 */
 DET_API det_status det_client_get_checkpoint(det_client *client, const char *storage_id,
                                              char **out_json, det_error *err) DET_NOEXCEPT;
+
+/** Opens the storage that a checkpoint is in, with the credentials that the store or the master has
+ * for it, if any.
+ * @param[in]  storage_id  The whole id of the checkpoint.
+ * @param[out] out         Receives the handle; release with det_storage_free(). It does not need
+ *                         the client any more.
+ * @return As det_client_get_checkpoint() and det_storage_open(); DET_E_UNSUPPORTED also where a
+ * master does not say where the checkpoint is.   @since 0.1 */
+DET_API det_status det_client_open_storage(det_client *client, const char *storage_id,
+                                           det_storage **out, det_error *err) DET_NOEXCEPT;
 
 /** One checkpoint by the beginning of its id, at least 4 characters; an id in full is always that
  * checkpoint. Of a master all checkpoints are read, unless the id is whole.

@@ -236,6 +236,12 @@ static void what_people_type_is_found(void **state) {
                "external id \"1\"");
   assert_fails(det_client_find_trial(client, "", &json, &f->err), DET_E_INVALID, "empty");
   assert_fails(det_client_find_trial(client, NULL, &json, &f->err), DET_E_INVALID, "text");
+  det_storage *storage = NULL;
+  assert_fails(det_client_open_storage(client, "none", &storage, &f->err), DET_E_NOT_FOUND, "none");
+  assert_fails(det_client_open_storage(client, NULL, &storage, &f->err), DET_E_INVALID,
+               "storage_id");
+  assert_fails(det_client_open_storage(client, "none", NULL, &f->err), DET_E_INVALID, "out");
+  assert_null(storage);
   assert_fails(det_client_find_checkpoint(client, "abc", &json, &f->err), DET_E_INVALID, "4");
   assert_fails(det_client_find_checkpoint(client, "abcd", &json, &f->err), DET_E_NOT_FOUND, "abcd");
   assert_fails(det_client_find_checkpoint(client, NULL, &json, &f->err), DET_E_INVALID, "text");
@@ -357,6 +363,9 @@ static void null_handles_are_refused(void **state) {
   assert_fails(det_client_list_metric_names(NULL, 1, &json, &f->err), invalid, null_handle);
   assert_fails(det_client_list_checkpoints(NULL, 1, NULL, &json, &f->err), invalid, null_handle);
   assert_fails(det_client_get_checkpoint(NULL, "i", &json, &f->err), invalid, null_handle);
+  det_storage *storage = NULL;
+  assert_fails(det_client_open_storage(NULL, "i", &storage, &f->err), invalid, null_handle);
+  assert_null(storage);
   assert_fails(det_client_find_checkpoint(NULL, "abcd", &json, &f->err), invalid, null_handle);
   assert_fails(det_client_find_trial(NULL, "1", &json, &f->err), invalid, null_handle);
   assert_fails(det_client_update_experiment(NULL, 1, "{}", NULL, &f->err), invalid, null_handle);

@@ -106,6 +106,25 @@ void a_checkpoint_says_where_it_is(void **) {
                "pinning checkpoint x"));
 }
 
+void a_checkpoint_shows_no_secret_of_its_storage(void **) {
+  const std::string id = "11111111-2222-4333-8444-555555555555";
+  const Json storage{{"type", "s3"}, {"bucket", "b"}, {"secret_key", "Xyzzy"}};
+  Json shown = storage;
+  shown["secret_key"] = "********";
+  Replayed master(
+      "cli-0.38.1",
+      {answered(
+          "/api/v1/checkpoints/" + id,
+          {{"checkpoint",
+            {{"uuid", id},
+             {"metadata", {{"steps_completed", 1}}},
+             {"training",
+              {{"experimentConfig", {{"checkpoint_storage", storage}}}, {"trialId", 1}}}}}})});
+  assert_equal(master.client().get_checkpoint(id).at("storage"), shown);
+  assert_equal(master.client().find_checkpoint(id).at("storage"), shown);
+  assert_equal(master.client().checkpoint_storage(id), storage);
+}
+
 void the_best_trial_comes_with_the_checkpoint_of_its_best_step(void **) {
   Replayed master("cli-0.38.1");
   const Json best = best_trial(master.client(), 1);
@@ -440,6 +459,7 @@ int test_rest_client() {
       cmocka_unit_test(lists_have_what_matches),
       cmocka_unit_test(the_best_of_an_experiment_is_that_of_its_trials),
       cmocka_unit_test(what_people_type_is_found),
+      cmocka_unit_test(a_checkpoint_shows_no_secret_of_its_storage),
       cmocka_unit_test(the_best_trial_comes_with_the_checkpoint_of_its_best_step),
       cmocka_unit_test(a_master_collects_its_garbage_itself),
       cmocka_unit_test(reports_of_all_groups_come_page_by_page),

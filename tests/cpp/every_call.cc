@@ -191,6 +191,7 @@ void join(det::OnFailure on) {
 }
 
 void steer(const det::Client &client, det::OnFailure on) {
+  static_cast<void>(client.open_storage("id", on));
   const det::Json answers[] = {
       client.list_experiments({}, on),
       client.get_experiment(1, on),

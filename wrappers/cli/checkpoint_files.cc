@@ -35,18 +35,18 @@ struct FileOptions {
 
 struct Found {
   std::string id;
-  std::string location;
+  LibraryStorage storage;
 };
 
+std::string whole_id(Client &client, const std::string &id) {
+  return text_of(field(client.find_checkpoint(id), "uuid"));
+}
+
 Found find_stored(const Session &session, const FileOptions &options, const std::string &id) {
-  if (!options.storage.empty()) return {id, options.storage};
-  const Json checkpoint = session.connect().find_checkpoint(id);
-  const Json &where = field(checkpoint, "storage");
-  const std::string uuid = text_of(field(checkpoint, "uuid"));
-  if (!where.is_object())
-    throw Failure(ExitCode::unsupported, "the master does not say where checkpoint " + uuid +
-                                             " is; say it with --storage");
-  return {uuid, where.dump()};
+  if (!options.storage.empty()) return {id, LibraryStorage(options.storage)};
+  Client client = session.connect();
+  const std::string uuid = whole_id(client, id);
+  return {uuid, LibraryStorage(client.open_storage(uuid))};
 }
 
 void tell(const FileOptions &options, const Json &answer, const std::string &text) {
@@ -54,11 +54,11 @@ void tell(const FileOptions &options, const Json &answer, const std::string &tex
 }
 
 void get_files(const Session &session, const FileOptions &options) {
-  const Found found = find_stored(session, options, options.id);
+  Found found = find_stored(session, options, options.id);
   const std::string directory = options.directory.empty() ? found.id : options.directory;
   {
     ProgressBar progress("fetching");
-    LibraryStorage(found.location).download(found.id, directory, progress);
+    found.storage.download(found.id, directory, progress);
   }
   tell(options, {{"uuid", found.id}, {"directory", directory}}, directory);
 }
@@ -74,24 +74,23 @@ void put_files(const Session &, const FileOptions &options) {
 
 void verify_files(const Session &session, const FileOptions &options) {
   for (const std::string &id : options.ids) {
-    const Found found = find_stored(session, options, id);
-    LibraryStorage storage(found.location);
+    Found found = find_stored(session, options, id);
     {
       ProgressBar progress("verifying");
-      storage.verify(found.id, progress);
+      found.storage.verify(found.id, progress);
     }
-    const Json listed = storage.list(found.id);
+    const Json listed = found.storage.list(found.id);
     tell(options, {{"uuid", found.id}, {"size", field(listed, "size")}},
          found.id + " is as it was stored, " + bytes_of(field(listed, "size")) + ".");
   }
 }
 
 void copy_files(const Session &session, const FileOptions &options) {
-  const Found found = find_stored(session, options, options.id);
-  LibraryStorage from(found.location), to(options.to);
+  Found found = find_stored(session, options, options.id);
+  LibraryStorage to(options.to);
   {
     ProgressBar progress("copying");
-    from.copy(found.id, to, progress);
+    found.storage.copy(found.id, to, progress);
   }
   tell(options, {{"uuid", found.id}}, found.id);
 }
@@ -100,17 +99,22 @@ void remove_files(const Session &session, const FileOptions &options) {
   if (!options.yes && !can_ask())
     throw Failure(ExitCode::usage, "deleting needs -y where nobody can be asked");
   for (const std::string &id : options.ids) {
-    const Found found = find_stored(session, options, id);
+    const bool is_known = options.storage.empty();  // to a store or a master
+    std::string uuid = id;
+    if (is_known) {
+      Client client = session.connect();
+      uuid = whole_id(client, id);
+    }
     if (!options.yes) {
-      const std::string answer = ask("Delete checkpoint " + found.id + "? [y/N] ", Echo::shown);
+      const std::string answer = ask("Delete checkpoint " + uuid + "? [y/N] ", Echo::shown);
       if (answer != "y" && answer != "Y" && answer != "yes") {
-        print("Checkpoint " + found.id + " stays.\n");
+        print("Checkpoint " + uuid + " stays.\n");
         continue;
       }
     }
-    if (options.storage.empty()) session.connect().delete_checkpoint(found.id);
-    else LibraryStorage(found.location).remove(found.id);
-    tell(options, {{"uuid", found.id}}, "Checkpoint " + found.id + " is deleted.");
+    if (is_known) session.connect().delete_checkpoint(uuid);
+    else LibraryStorage(options.storage).remove(uuid);
+    tell(options, {{"uuid", uuid}}, "Checkpoint " + uuid + " is deleted.");
   }
 }
 

@@ -269,6 +269,14 @@ Json Client::find_checkpoint(const std::string &text) {
   });
 }
 
+det_storage *Client::open_storage(const std::string &id) {
+  det_storage *storage = nullptr;
+  call_library([&](det_error *error) {
+    return det_client_open_storage(handle_.get(), id.c_str(), &storage, error);
+  });
+  return storage;
+}
+
 Json Client::control(det_client_target target, int64_t id, det_client_action action) {
   return ask_library([&](char **out, det_error *error) {
     return det_client_control(handle_.get(), target, id, action, out, error);

@@ -89,6 +89,8 @@ class Client {
   Json checkpoint(const std::string &id);
   Json find_trial(const std::string &text);       // by its id or external id
   Json find_checkpoint(const std::string &text);  // by the beginning of its id
+  // That a checkpoint is in; the caller's.
+  det_storage *open_storage(const std::string &id);
   Json control(det_client_target target, int64_t id, det_client_action action);
   // An empty object changes nothing, and tells what there is.
   Json update_experiment(int64_t id, const Json &changes);

@@ -15,6 +15,7 @@ class LibraryStorage {
  public:
   // A directory, a URI, or a `checkpoint_storage` object in JSON.
   explicit LibraryStorage(const std::string &location);
+  explicit LibraryStorage(det_storage *owned) : handle_(owned, det_storage_free) {}
 
   std::string upload(const std::string &directory, const std::string &metadata,
                      ProgressBar &progress);  // gives the id; metadata may be empty

@@ -52,15 +52,19 @@ Json storage_at(Client &client, const Json &experiment, const Json &secrets,
     const auto found = tensorboard::locations({storage}, cluster, id, logger);
     return std::find(found.begin(), found.end(), place) != found.end();
   };
-  Json config = field(experiment, "config");
-  config::put_secrets(config, secrets);  // they are masked
-  Json found = field(config, "checkpoint_storage");
+  const auto usable = [&](const Json &masked) {
+    Json config{{"checkpoint_storage", masked}};
+    config::put_secrets(config, secrets);
+    return config.at("checkpoint_storage");
+  };
+  Json found = usable(field(field(experiment, "config"), "checkpoint_storage"));
   if (is_there(found)) return found;
   found = nullptr;
   client.each_trial(id, [&](const Json &trial) {
     client.each_checkpoint(field(trial, "id").get<int64_t>(), [&](const Json &checkpoint) {
       const Json known = client.checkpoint(field(checkpoint, "uuid").get<std::string>());
-      if (is_there(field(known, "storage"))) found = field(known, "storage");
+      const Json storage = usable(field(known, "storage"));
+      if (is_there(storage)) found = storage;
       return found.is_null();
     });
     return found.is_null();
@@ -116,9 +120,7 @@ const tensorboard::Mirror &TensorboardLogdir::copy(Client &client, const Json &e
           : engine::kept_secrets(store_directory_, field(experiment, "id").get<int64_t>());
   const Json config = storage_at(client, experiment, secrets, place);
   const auto logger = std::make_shared<Logger>();
-  std::shared_ptr<storage::Storage> bucket =
-      config.is_string() ? storage::make_storage_from_uri(config, logger)
-                         : storage::make_storage(config, std::nullopt, logger);
+  std::shared_ptr<storage::Storage> bucket = storage::make_recorded_storage(config, logger);
   if (private_directory_.empty()) private_directory_ = make_private_directory();
   return copies_.emplace_back(std::move(bucket),
                               path_within(place, field(experiment, "id").get<int64_t>()),

@@ -10,6 +10,7 @@
 #include <det/error.hpp>
 #include <det/json.hpp>
 #include <det/log.hpp>
+#include <det/storage.hpp>
 
 #include <memory>
 #include <optional>
@@ -115,6 +116,12 @@ class Client {
   }
   [[nodiscard]] Json get_checkpoint(Text storage_id, OnFailure on = {}) const {
     return answer(on, det_client_get_checkpoint, storage_id.c_str());
+  }
+  // The storage that a checkpoint is in, with the credentials that are known for it.
+  [[nodiscard]] Storage open_storage(Text storage_id, OnFailure on = {}) const {
+    det_storage *storage = nullptr;
+    detail::call(on, det_client_open_storage, client_.get(), storage_id.c_str(), &storage);
+    return Storage(storage);
   }
   // By the beginning of its id.
   [[nodiscard]] Json find_checkpoint(Text text, OnFailure on = {}) const {

@@ -38,6 +38,12 @@ class Storage:
             lambda: Owned(handle("det_storage_open", where), "det_storage_free")
         )
 
+    @classmethod
+    def _given(cls, owned: Owned) -> Storage:
+        made = cls.__new__(cls)
+        made._owned = owned
+        return made
+
     def config(self) -> dict[str, Any]:
         """The `checkpoint_storage` that opens it again, without credentials."""
         found: dict[str, Any] = json.loads(text("det_storage_get_config", self._owned.address))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import datetime
 
     from detcore.client._trial import Trial
+    from detcore.storage import Storage
 
 
 class Checkpoint(Record):
@@ -31,7 +32,7 @@ class Checkpoint(Record):
     resources: Fact[dict[str, int]] = Fact("resources", doc="Bytes by path; directories end in /.")
     pinned: Fact[bool | None] = Fact("pinned", doc="None over HTTP.")
     storage: Fact[dict[str, Any]] = Fact(
-        "storage", doc="As `checkpoint_storage` of a configuration."
+        "storage", doc="As `checkpoint_storage` of a configuration, without what is secret of it."
     )
 
     def _read(self) -> dict[str, Any]:
@@ -67,17 +68,19 @@ class Checkpoint(Record):
         """Copies its files into a directory, by default checkpoints/UUID; returns the directory.
         What is there before stays; they are compared with what was stored. They come from storage
         itself: `mode`, which could ask for another way in determined, has no effect."""
-        from detcore.storage import Storage
-
         target = pathlib.Path(path) if path is not None else pathlib.Path("checkpoints", self.uuid)
-        Storage(self.storage).download(self.uuid, target)
+        self._open_storage().download(self.uuid, target)
         return str(target)
 
     def verify(self) -> None:
         """Compares its files with what was stored; a CorruptError names one that differs."""
+        self._open_storage().verify(self.uuid)
+
+    def _open_storage(self) -> Storage:
+        """With the credentials that the store or the master has for it."""
         from detcore.storage import Storage
 
-        Storage(self.storage).verify(self.uuid)
+        return Storage._given(self._client._open_storage(self.uuid))
 
     def delete(self) -> None:
         """Deletes its files; from then on nothing starts from it."""

@@ -12,6 +12,7 @@ from detcore import _abi, _capi
 from detcore._arguments import integer
 from detcore._interruptible import interruptible
 from detcore._json import encode
+from detcore._owned import Owned
 from detcore.client import _metrics
 from detcore.client._checkpoint import Checkpoint
 from detcore.client._connection import Connection, entries, options_of, page_of
@@ -184,6 +185,14 @@ class Client:
         text = encode(operations, "the operations")
         answer = self._ask_about("det_client_post_operations", experiment_id, event_id, text)
         return answer["refused"]  # type: ignore[no-any-return]
+
+    def _open_storage(self, uuid: str) -> Owned:
+        name = _capi.encoded(uuid, "uuid")
+        return self._connection.use(
+            lambda client: Owned(
+                _capi.handle("det_client_open_storage", client, name), "det_storage_free"
+            )
+        )
 
     def _ask_about(self, function: str, identity: int | str, *arguments: Any) -> dict[str, Any]:
         if isinstance(identity, str):
