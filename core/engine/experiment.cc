@@ -120,6 +120,25 @@ void keep_secrets(Database &store, int64_t experiment_id, const Json &secrets) {
   write_file_durably(path, to_wire(secrets) + "\n", 0600);
 }
 
+void hide_recorded_secrets(Database &store) {
+  std::vector<int64_t> all;
+  Query experiments = store.query("SELECT id FROM experiments");
+  while (experiments.next()) all.push_back(experiments.integer(0));
+  for (const int64_t id : all) {
+    Query row = store.query("SELECT config, original_config FROM experiments WHERE id=?", id);
+    if (!row.next()) continue;
+    const Json config = parse_json(row.view(0), "a recorded configuration");
+    Json masked = config;
+    const Json secrets = config::take_secrets(masked);
+    if (secrets.empty()) continue;
+    keep_secrets(store, id, secrets);
+    store.run("UPDATE experiments SET config=? WHERE id=?", to_wire(masked), id);
+    if (!row.is_null(1))
+      store.run("UPDATE experiments SET original_config=? WHERE id=?",
+                config::with_masked_secrets(row.text(1), config), id);
+  }
+}
+
 Json kept_secrets(const fs::path &store_directory, int64_t experiment_id) {
   const fs::path path = secrets_path(store_directory, experiment_id);
   if (access(path.c_str(), R_OK) != 0) return Json::object();

@@ -57,6 +57,9 @@ ExperimentRecord read_experiment(Database &store, int64_t experiment_id);
 // this user can read. None there, an earlier file goes.
 void keep_secrets(Database &store, int64_t experiment_id, const Json &secrets);
 
+// Once, for a store of a release that recorded them. The caller holds a transaction.
+void hide_recorded_secrets(Database &store);
+
 // An empty object where there are none that this user may read.
 Json kept_secrets(const std::filesystem::path &store_directory, int64_t experiment_id);
 

@@ -551,6 +551,25 @@ void so_do_those_of_a_store_that_was_copied_before(const World &world) {
   fs::remove_all(before);
 }
 
+void the_secrets_of_an_earlier_release_are_hidden(const World &world) {
+  const fs::path home = home_of_world(world);
+  lay_earlier(world, home, home, R"sql(
+      UPDATE experiments SET config=json_set(config, '$.checkpoint_storage',
+          json('{"type": "s3", "bucket": "b", "secret_key": "Xyzzy"}')),
+          original_config='checkpoint_storage: {bucket: b, secret_key: Xyzzy}' WHERE id=1;)sql");
+  engine::Engine engine = open(world, home);
+  const Json storage = engine.describe_experiment(1).at("config").at("checkpoint_storage");
+  assert_equal(storage, Json({{"type", "s3"}, {"bucket", "b"}, {"secret_key", "********"}}));
+  engine::Database store = engine::open_store(home / ".detcore", false, world.options());
+  engine::Query row = store.query("SELECT config || original_config FROM experiments WHERE id=1");
+  assert_true(row.next());
+  assert_false(contains(row.text(0), "Xyzzy"));
+  const fs::path file = engine::experiment_directory(home / ".detcore", 1) / "secrets.json";
+  assert_equal(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  assert_equal(engine::kept_secrets(home / ".detcore", 1),
+               Json({{"checkpoint_storage", {{"secret_key", "Xyzzy"}}}}));
+}
+
 }  // namespace
 }  // namespace det::test
 
@@ -576,5 +595,6 @@ int test_places() {
                           behaviour(a_copy_of_an_earlier_release_receives_an_id_of_its_own),
                           behaviour(a_path_in_text_is_recorded_as_the_program_has_it),
                           behaviour(what_was_relative_to_a_program_stays_where_that_was_started),
-                          behaviour(so_do_those_of_a_store_that_was_copied_before)});
+                          behaviour(so_do_those_of_a_store_that_was_copied_before),
+                          behaviour(the_secrets_of_an_earlier_release_are_hidden)});
 }

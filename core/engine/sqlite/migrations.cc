@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/uuid.h"
 #include "core/engine/best_validation.h"
+#include "core/engine/experiment.h"
 #include "core/engine/store_places.h"
 
 namespace det::engine {
@@ -273,7 +274,7 @@ constexpr std::array<const char *, 9> migrations{
     notes, rank_of_metrics, names_of_metrics, places_and_sources};
 constexpr auto current = static_cast<int64_t>(migrations.size());
 constexpr int64_t without_best_validations = 4;
-constexpr int64_t with_absolute_places = 8;
+constexpr int64_t with_places_and_secrets = 8;
 
 void find_best_validations(Database &database) {
   std::vector<int64_t> trials;
@@ -323,7 +324,10 @@ void migrate(Database &database, SqliteConnection &connection) {
   for (int64_t version = before; version < current; ++version)
     connection.run_script(migrations[static_cast<size_t>(version)]);
   if (before <= without_best_validations) find_best_validations(database);
-  if (before <= with_absolute_places) relate_places(database);
+  if (before <= with_places_and_secrets) {
+    relate_places(database);
+    hide_recorded_secrets(database);
+  }
   database.run("INSERT OR IGNORE INTO meta (key, value) VALUES ('cluster_id', ?)", make_uuid());
   database.run("PRAGMA application_id=" + std::to_string(application));
   database.run("PRAGMA user_version=" + std::to_string(current));
