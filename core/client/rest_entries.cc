@@ -219,17 +219,15 @@ Json report_entry(const char *group, const codec::StepMetrics &report) {
 }
 
 Json report_entry(const codec::StoredReport &report) {
-  // What the profiler measured is stored as it was sent.
-  const bool is_bare =
-      codec::is_of_profiler(report.group) && !report.metrics.contains("avg_metrics");
+  // What the profiler measured is of a time alone.
+  const bool is_measured = codec::is_of_profiler(report.group);
   return {{"group", report.group},
-          {"steps_completed",
-           codec::is_of_profiler(report.group) ? Json() : Json(report.steps_completed)},
-          {"trial_run_id", report.run_id},
+          {"steps_completed", is_measured ? Json() : Json(report.steps_completed)},
+          {"trial_run_id", is_measured ? Json() : Json(report.run_id)},
           {"rank", nullptr},
           {"time", time_or_null(report.end_time)},
-          {"metrics",
-           is_bare ? report.metrics : object_or_empty(at_path(report.metrics, {"avg_metrics"}))},
+          {"metrics", is_measured ? report.metrics
+                                  : object_or_empty(at_path(report.metrics, {"avg_metrics"}))},
           {"batch_metrics", batches_or_null(at_path(report.metrics, {"batch_metrics"}))}};
 }
 

@@ -1,6 +1,9 @@
 #include "core/client/rest_metrics.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
 
 #include "core/client/rest_entries.h"
 #include "core/codec/metrics.h"
@@ -37,6 +40,16 @@ std::vector<std::string> other_groups(const codec::Trial &trial) {
   return groups;
 }
 
+// A master knows the group of a series by its name.
+std::string_view group_of_series(const codec::ProfilerSeries &series) {
+  constexpr std::pair<std::string_view, std::string_view> known[] = {
+      {"cpu_", "cpu"},     {"gpu_", "gpu"},   {"disk_", "disk"},
+      {"net_", "network"}, {"mem", "memory"}, {"free_memory", "memory"}};
+  for (const auto &[prefix, group] : known)
+    if (series.name.starts_with(prefix)) return group;
+  return {};
+}
+
 }  // namespace
 
 void MetricReader::add_workloads(int64_t trial_id, const std::optional<std::string> &group,
@@ -57,16 +70,51 @@ void MetricReader::add_workloads(int64_t trial_id, const std::optional<std::stri
   else cursor.place = next.get<int64_t>();
 }
 
+std::vector<codec::StoredReport> MetricReader::reports_of(int64_t trial_id,
+                                                          const std::string &group) const {
+  std::vector<codec::StoredReport> reports;
+  auto answer = session_->call(codec::ListReports{.trial_id = trial_id, .group = group});
+  for (auto &part : answer.parts)
+    for (codec::StoredReport &report : part.reports) {
+      if (report.group.empty()) report.group = group;  // not every master repeats it
+      if (!report.archived) reports.push_back(std::move(report));
+    }
+  return reports;
+}
+
+// The values of a report have one time in all series.
+std::vector<codec::StoredReport> MetricReader::measured(int64_t trial_id,
+                                                        const std::string &group) const {
+  std::map<int64_t, Json> by_time;
+  const auto all = session_->call(codec::ListProfilerSeries{trial_id});
+  for (const auto &some : all.parts)
+    for (const codec::ProfilerSeries &series : some.series) {
+      if (series.metric_type != "PROFILER_METRIC_TYPE_SYSTEM" || group_of_series(series) != group)
+        continue;
+      const auto answer = session_->call(codec::ReadProfilerSeries{trial_id, series});
+      for (const auto &part : answer.parts)
+        for (size_t i = 0; i < std::min(part.values.size(), part.times.size()); ++i) {
+          Json *values = &by_time[part.times[i].us];
+          for (const std::string &label : {series.agent_id, series.gpu_uuid})
+            if (!label.empty()) values = &(*values)[label];
+          (*values)[series.name] = part.values[i];
+        }
+    }
+  std::vector<codec::StoredReport> reports;
+  for (auto &[us, values] : by_time)
+    reports.push_back({.trial_id = trial_id,
+                       .end_time = codec::Time{us},
+                       .group = group,
+                       .metrics = std::move(values)});
+  return reports;
+}
+
 void MetricReader::add_reports(int64_t trial_id, const std::string &group, const engine::Page &page,
                                Cursor &cursor, Json &entries) {
   if (cursor.place == 0 || kept_.trial_id != trial_id || kept_.group != group) {
     kept_ = {trial_id, group, {}};
-    auto answer = session_->call(codec::ListReports{.trial_id = trial_id, .group = group});
-    for (auto &part : answer.parts)
-      for (codec::StoredReport &report : part.reports) {
-        if (report.group.empty()) report.group = group;  // not every master repeats it
-        if (!report.archived) kept_.reports.push_back(std::move(report));
-      }
+    kept_.reports =
+        codec::is_of_profiler(group) ? measured(trial_id, group) : reports_of(trial_id, group);
     if (page.descending) std::ranges::reverse(kept_.reports);
   }
   const auto count = static_cast<int64_t>(kept_.reports.size());
@@ -82,9 +130,7 @@ Json MetricReader::list(const codec::Trial &trial, const std::optional<std::stri
   std::vector<std::string> groups = other_groups(trial);
   if (group) std::erase_if(groups, [&](const std::string &name) { return name != *group; });
   // A trial's summary has none of the profiler.
-  if (group && groups.empty() && codec::is_of_profiler(*group) &&
-      codec::has_call<codec::ListReports>(session_->version()))
-    groups.push_back(*group);
+  if (group && groups.empty() && codec::is_of_profiler(*group)) groups.push_back(*group);
   const size_t sources = 1 + groups.size();
   Cursor cursor = Cursor::from(page.after);
   if (cursor.source == 0 && group && !is_of_workloads(*group)) cursor.next_source();

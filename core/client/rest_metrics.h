@@ -12,8 +12,9 @@
 namespace det::client {
 
 // A master lists training and validation together, by step and page by page, and each other group
-// by itself as a whole; those of the profiler only where they are asked for. So the cursor is a
-// source (0 for those two, then the other groups by name) and a place in it. One thread at a time.
+// by itself as a whole. Those of the profiler, which it lists series by series, are read only where
+// they are asked for. So the cursor is a source (0 for training and validation, then the other
+// groups by name) and a place in it. One thread at a time.
 class MetricReader {
  public:
   explicit MetricReader(std::shared_ptr<master::MasterSession> session)
@@ -27,6 +28,8 @@ class MetricReader {
 
   void add_workloads(int64_t trial_id, const std::optional<std::string> &group,
                      const engine::Page &page, Cursor &cursor, Json &entries);
+  std::vector<codec::StoredReport> reports_of(int64_t trial_id, const std::string &group) const;
+  std::vector<codec::StoredReport> measured(int64_t trial_id, const std::string &group) const;
   void add_reports(int64_t trial_id, const std::string &group, const engine::Page &page,
                    Cursor &cursor, Json &entries);
 

@@ -43,14 +43,11 @@ bool is_sum(const Json &value) {
   return value.is_object() && is_number("seconds") && is_number("count") && is_number("share");
 }
 
-// By path. A master over HTTP has them in a group that it knows: {path: {"regions": sum}}.
-Json sums_in(const Json &values, bool of_regions) {
+// By path.
+Json sums_in(const Json &values) {
   Json sums = Json::object();
-  for (const auto &[path, value] : values.items()) {
-    if (of_regions && is_sum(value)) sums[path] = value;
-    else if (value.is_object() && value.contains("regions") && is_sum(value.at("regions")))
-      sums[path] = value.at("regions");
-  }
+  for (const auto &[path, value] : values.items())
+    if (is_sum(value)) sums[path] = value;
   return sums;
 }
 
@@ -190,14 +187,12 @@ class TrialTrace {
   // Values may stand in objects: of a rank, of an agent, of a device.
   void add_values(const Json &values, const std::string &name, bool of_regions, const Rank &rank,
                   int64_t time, TraceEvents &events) {
-    // Masters over HTTP have sums in one row with what else a sample found.
-    const Json sums = sums_in(values, of_regions);
+    const Json sums = of_regions ? sums_in(values) : Json::object();
     if (!sums.empty()) add_sums(sums, rank, time, events);
     for (const auto &[key, value] : values.items()) {
       if (sums.contains(key)) continue;
       if (value.is_object())
-        add_values(value, name + " " + key, of_regions || key == "regions", rank_named(key, rank),
-                   time, events);
+        add_values(value, name + " " + key, of_regions, rank_named(key, rank), time, events);
       else if (value.is_number() && std::isfinite(value.get<double>()))
         events.add_counter(process_of(rank, events), name + " " + key, time, value.get<double>());
     }

@@ -92,4 +92,77 @@ struct ListReports {
   };
 };
 
+// What the profiler measured is listed series by series.
+struct ProfilerSeries {
+  std::string name = {};
+  std::string agent_id = {};
+  std::string gpu_uuid = {};     // empty but for GPUs
+  std::string metric_type = {};  // "PROFILER_METRIC_TYPE_SYSTEM": of the machine
+
+  void fields(Fields &f) {
+    f.or_default("name", name);
+    f.or_default("agentId", agent_id);
+    f.or_default("gpuUuid", gpu_uuid);
+    f.or_default("metricType", metric_type);
+  }
+};
+
+struct ListProfilerSeries {
+  static constexpr Route route{"listing what the profiler measured", "GET",
+                               "/api/v1/trials/{trial}/profiler/available_series"};
+
+  int64_t trial_id = 0;
+
+  void fields(Fields &f) { f.in_path("trial", trial_id); }
+
+  struct Answer {
+    static constexpr bool comes_in_parts = true;
+
+    struct Part {
+      std::vector<ProfilerSeries> series = {};
+
+      void fields(Fields &f) { f.or_default("labels", series); }
+    };
+    std::vector<Part> parts = {};
+
+    void fields(Fields &f) { f.whole("parts", parts); }
+  };
+};
+
+// The values of one series, by time.
+struct ReadProfilerSeries {
+  static constexpr Route route{"reading what the profiler measured", "GET",
+                               "/api/v1/trials/{trial}/profiler/metrics"};
+
+  int64_t trial_id = 0;
+  ProfilerSeries series = {};
+
+  void fields(Fields &f) {
+    f.in_path("trial", trial_id);
+    f.in_query("labels.name", series.name);
+    f.in_query("labels.agentId", series.agent_id);
+    f.in_query("labels.gpuUuid", series.gpu_uuid);
+    f.in_query("labels.metricType", series.metric_type);
+  }
+
+  struct Answer {
+    static constexpr bool comes_in_parts = true;
+
+    struct Part {
+      std::vector<Json> values = {};
+      std::vector<Time> times = {};  // one for each value
+
+      void fields(Fields &f) {
+        f.nested("batch", [&](Fields &batch) {
+          batch.or_default("values", values);
+          batch.or_default("timestamps", times);
+        });
+      }
+    };
+    std::vector<Part> parts = {};
+
+    void fields(Fields &f) { f.whole("parts", parts); }
+  };
+};
+
 }  // namespace det::codec

@@ -364,6 +364,44 @@ void reports_of_all_groups_come_page_by_page(void **) {
   assert_true(own.at("batch_metrics").is_null());
 }
 
+void what_the_profiler_measured_is_read_by_series(void **) {
+  const auto series = [](const char *name, const char *gpu, const char *type = "SYSTEM") {
+    return Json{{"trialId", 1},
+                {"name", name},
+                {"agentId", "a"},
+                {"gpuUuid", gpu},
+                {"metricType", std::string("PROFILER_METRIC_TYPE_") + type}};
+  };
+  const auto batch = [](double value, const char *time) {
+    return to_wire(
+               {{"result",
+                 {{"batch", {{"values", {value}}, {"batches", {}}, {"timestamps", {time}}}}}}}) +
+           "\n";
+  };
+  const char *times[] = {"2026-01-01T00:00:10Z", "2026-01-01T00:00:20.5Z"};
+  const Json all{series("cpu_util_simple", ""), series("gpu_util", "GPU-1"),
+                 series("gpu_free_memory", "GPU-1"), series("net_throughput_sent", ""),
+                 series("cpu_time", "", "TIMING")};
+  for (const char *version : {"cli-0.19.10", "cli-0.38.1"}) {
+    Replayed master(version, {answered("/api/v1/trials/1", {{"trial", trial(1, 1)}}),
+                              answered("/api/v1/trials/1/profiler/available_series",
+                                       to_wire({{"result", {{"labels", all}}}}) + "\n"),
+                              answered("/api/v1/trials/1/profiler/metrics",
+                                       batch(2.5, times[0]) + batch(3.5, times[1]))});
+    const Json cpu = master.client().list_metrics(1, "cpu", {}).at("metrics");
+    assert_int_equal(cpu.size(), 2);
+    assert_equal(cpu[0].at("metrics"), Json({{"a", {{"cpu_util_simple", 2.5}}}}));
+    assert_equal(cpu[1].at("metrics"), Json({{"a", {{"cpu_util_simple", 3.5}}}}));
+    assert_equal(cpu[0].at("time"), "2026-01-01T00:00:10.000000+00:00");
+    assert_true(cpu[0].at("steps_completed").is_null());
+    assert_true(cpu[0].at("trial_run_id").is_null());
+    const Json gpu = master.client().list_metrics(1, "gpu", {0, 1, true}).at("metrics");
+    assert_equal(gpu.at(0).at("metrics"),
+                 Json({{"a", {{"GPU-1", {{"gpu_util", 3.5}, {"gpu_free_memory", 3.5}}}}}}));
+    assert_int_equal(master.client().list_metrics(1, "disk", {}).at("metrics").size(), 0);
+  }
+}
+
 std::string line(int64_t id, int64_t seconds, const char *level = "LOG_LEVEL_INFO") {
   return to_wire({{"result",
                    {{"id", std::to_string(id)},
@@ -460,6 +498,7 @@ int test_rest_client() {
       cmocka_unit_test(the_best_of_an_experiment_is_that_of_its_trials),
       cmocka_unit_test(what_people_type_is_found),
       cmocka_unit_test(a_checkpoint_shows_no_secret_of_its_storage),
+      cmocka_unit_test(what_the_profiler_measured_is_read_by_series),
       cmocka_unit_test(the_best_trial_comes_with_the_checkpoint_of_its_best_step),
       cmocka_unit_test(a_master_collects_its_garbage_itself),
       cmocka_unit_test(reports_of_all_groups_come_page_by_page),

@@ -27,17 +27,18 @@ bool any_of(Visit &visit) {
 
 template <class Visit>
 bool any_call(Visit visit) {
-  return any_of<
-      Visit, GetMaster, GetInfo, Login, GetMe, Logout, PollPreemption, AcknowledgePreemption,
-      AnnouncePreemption, GetOperation, CompleteOperation, ReportMetrics, ReportCheckpoint,
-      GetCheckpoint, SetCheckpointMetadata, PatchCheckpoints, StartRun, SetStatus, ReportProgress,
-      ReportEarlyExit, GetBestValidation, GetRunMetadata, SetRunMetadata, CreateExperiment,
-      PutExperiment, CreateUnmanagedTrial, PutTrial, StartTrial, PatchTrial, GetTrial,
-      GetRendezvous, AllGather, ReportAccelerators, ReportProxyAddress, MarkAsDaemon, ShipLogs,
-      ShipTaskLogs, ReportTrialSource, SendAlert, ListExperiments, GetExperiment, ListTrials,
-      ListExperimentCheckpoints, ListTrialCheckpoints, ListWorkloads, ListReports, ListTrialLogs,
-      PauseExperiment, ActivateExperiment, CancelExperiment, KillExperiment, KillTrial,
-      ArchiveExperiment, UnarchiveExperiment, DeleteExperiment, PatchExperiment>(visit);
+  return any_of<Visit, GetMaster, GetInfo, Login, GetMe, Logout, PollPreemption,
+                AcknowledgePreemption, AnnouncePreemption, GetOperation, CompleteOperation,
+                ReportMetrics, ReportCheckpoint, GetCheckpoint, SetCheckpointMetadata,
+                PatchCheckpoints, StartRun, SetStatus, ReportProgress, ReportEarlyExit,
+                GetBestValidation, GetRunMetadata, SetRunMetadata, CreateExperiment, PutExperiment,
+                CreateUnmanagedTrial, PutTrial, StartTrial, PatchTrial, GetTrial, GetRendezvous,
+                AllGather, ReportAccelerators, ReportProxyAddress, MarkAsDaemon, ShipLogs,
+                ShipTaskLogs, ReportTrialSource, SendAlert, ListExperiments, GetExperiment,
+                ListTrials, ListExperimentCheckpoints, ListTrialCheckpoints, ListWorkloads,
+                ListReports, ListProfilerSeries, ReadProfilerSeries, ListTrialLogs, PauseExperiment,
+                ActivateExperiment, CancelExperiment, KillExperiment, KillTrial, ArchiveExperiment,
+                UnarchiveExperiment, DeleteExperiment, PatchExperiment>(visit);
 }
 
 }  // namespace det::codec

@@ -222,6 +222,8 @@ void lists_and_what_is_read_back(void **) {
   request(ListTrialCheckpoints{7, part});
   request(ListWorkloads{.trial_id = 7, .part = part, .with_batches = true});
   request(ListReports{.trial_id = 7, .group = "a b"});
+  request(ListProfilerSeries{7});
+  request(ReadProfilerSeries{7, {"gpu_util", "a 1", "GPU-1", "PROFILER_METRIC_TYPE_SYSTEM"}});
   request(ListTrialLogs{.trial_id = 7, .follow = true, .after = time, .before = time});
   const Pagination pagination{.offset = 10, .limit = 5, .start = 10, .end = 11, .total = 11};
   answer<ListWorkloads>(
@@ -248,6 +250,13 @@ void answers_in_parts_are_one_line_each(void **) {
                       R"({"result":{"metrics":[{"trialId":7,"trialRunId":2,"totalBatches":3,)"
                       R"("group":"g","archived":false,"metrics":{}}]}})"
                       "\n");
+  answer<ListProfilerSeries>({{{{{.name = "gpu_util", .agent_id = "a", .gpu_uuid = "GPU-1"}}}}},
+                             R"({"result":{"labels":[{"name":"gpu_util","agentId":"a",)"
+                             R"("gpuUuid":"GPU-1","metricType":""}]}})"
+                             "\n");
+  answer<ReadProfilerSeries>({{{.values = {1.5}, .times = {}}}},
+                             R"({"result":{"batch":{"values":[1.5],"timestamps":[]}}})"
+                             "\n");
 }
 
 void steering(void **) {

@@ -155,7 +155,7 @@ def read_by_det(master: Any, *arguments: str) -> str:
 
 
 @pytest.mark.skipif("FAKE_NVML_DIRECTORY" not in os.environ, reason="run by meson test")
-def test_gpus_and_regions_are_read_back(
+def test_what_the_profiler_measured_is_read_back(
     master: Any, cluster: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = [os.environ["FAKE_NVML_DIRECTORY"], os.environ.get("LD_LIBRARY_PATH", "")]
@@ -170,14 +170,17 @@ def test_gpus_and_regions_are_read_back(
         from profiled import sample_for
         with core.init() as context:
             context.profiler.on(0.1, 1000)
-            with context.train.region("step"), context.train.region("forward"):
-                sample_for(0.3)
+            sample_for(0.3)
             context.train.report_training_metrics(1, {{"loss": 0.5}})
         """
     )
     gpus = [f"GPU-00000000-0000-0000-0000-{i:012}" for i in range(2)]
     (sent,) = [row for row in state(master)["metrics"] if row["group"] == "gpu"]
     assert sent["step"] is None and set(sent["values"]["agent"]) == set(gpus)
+    (row,) = [row for row in state(master)["metrics"] if row["group"] == "cpu"]
+    (cpu,) = lines(read_by_det(master, "metrics", "7", "-g", "cpu", "--json"))
+    used = row["values"]["agent"]["cpu_util_simple"]
+    assert cpu["metrics"] == {"agent": {"cpu_util_simple": used}}
     (read,) = lines(read_by_det(master, "metrics", "7", "-g", "gpu", "--json"))
     assert read["group"] == "gpu" and read["steps_completed"] is None and read["time"]
     assert read["metrics"] == sent["values"]
@@ -192,14 +195,11 @@ def test_gpus_and_regions_are_read_back(
     assert drawn == {("gpu", f"agent.{gpu}.gpu_util"): 40 + i for i, gpu in enumerate(gpus)}
 
     events = json.loads(read_by_det(master, "trace", "7"))["traceEvents"]
-    slices = {event["name"]: event["dur"] for event in events if event["ph"] == "X"}
-    assert slices.keys() >= {"step", "forward"}
-    assert 0.3e6 <= slices["forward"] <= slices["step"]
     counters = {event["name"] for event in events if event["ph"] == "C"}
     assert counters >= {
         "training loss",
         "cpu agent cpu_util_simple",
-        "disk agent / disk_util",
+        "disk agent disk_iops",
         *(f"gpu agent {gpu} gpu_util" for gpu in gpus),
     }
 

@@ -31,17 +31,56 @@ def report_metrics_by_path(world, call):
 
 @route("GET", "/api/v1/trials/metrics/trial_metrics", since=V33)
 def list_reports(world, call):
-    """As one part of the stream. What the profiler measured is stored as it was sent, and no answer
-    says of which group it is."""
+    """As one part of the stream. No answer says of which group it is, and none has rows without
+    steps, as those of the profiler are."""
     trial, group = world.trial(int(call.query["trialIds"])), call.query["group"]
-    rows = [row for row in trial.rows if row.group == group and not row.is_archived]
-    rows.sort(key=lambda row: (row.run_id, row.step or 0))
+    rows = [row for row in trial.rows
+            if row.group == group and not row.is_archived and row.step is not None]
+    rows.sort(key=lambda row: (row.run_id, row.step))
     return {"result": {"metrics": [
         {"trialId": trial.id, "trialRunId": row.run_id, "endTime": row.time, "archived": False,
-         **({} if row.step is None else {"totalBatches": row.step}),
-         "metrics": row.values if group in PROFILER_GROUPS
-         else {"avg_metrics": row.values, "batch_metrics": row.batches}}
+         "totalBatches": row.step,
+         "metrics": {"avg_metrics": row.values, "batch_metrics": row.batches}}
         for row in rows]}}
+
+
+def _group_of_series(name):
+    groups = {"cpu": "cpu", "gpu": "gpu", "disk": "disk", "net": "network", "memory": "memory"}
+    return groups.get(name.split("_")[0])
+
+
+@route("GET", "/api/v1/trials/{trial:int}/profiler/available_series")
+def list_series(world, call):
+    """Of the last row of each group and agent. Labels that are no GPU are named only where they are
+    the place of a disk, and those are left out."""
+    last = {}
+    for row in world.trial(call.path["trial"]).rows:
+        if row.group in PROFILER_GROUPS:
+            last.update({(row.group, agent): values for agent, values in row.values.items()})
+    labels = []
+    for (group, agent), values in last.items():
+        for name, value in values.items():
+            inner = value if isinstance(value, dict) else {name: value}
+            if isinstance(value, dict) and group == "disk":
+                continue
+            uuid = name if isinstance(value, dict) and group == "gpu" else ""
+            labels += [{"name": of, "agentId": agent, "gpuUuid": uuid,
+                        "metricType": "PROFILER_METRIC_TYPE_SYSTEM"} for of in inner]
+    return {"result": {"labels": labels}}
+
+
+@route("GET", "/api/v1/trials/{trial:int}/profiler/metrics")
+def read_series(world, call):
+    """As one part of the stream, which has one for each row."""
+    name, agent, uuid = (call.query.get(f"labels.{key}", "") for key in ("name", "agentId", "gpuUuid"))
+    values, times = [], []
+    for row in world.trial(call.path["trial"]).rows:
+        place = row.values.get(agent, {}) if row.group == _group_of_series(name) else {}
+        place = place.get(uuid, {}) if uuid else place
+        if name in place:
+            values.append(place[name])
+            times.append(row.time)
+    return {"result": {"batch": {"values": values, "batches": [], "timestamps": times}}}
 
 
 @route("GET", "/api/v1/trials/{trial:int}/workloads")
