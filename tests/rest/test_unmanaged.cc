@@ -104,7 +104,12 @@ void trial_goes_on_by_its_external_ids(void **) {
       context::CoreOptions options = place.options();
       options.external_id = "my trial";
       if (run == 2) options.external_experiment_id = "my trial";  // the same in other words
+      options.hparams_text = to_wire(Json{{"lr", 0.5 * static_cast<double>(run)}});
       const auto core = context::Core::start(options);
+      const Json recorded = trial_of(master, *core)["hparams"];
+      assert_equal(core->info().run().hparams, recorded);
+      assert_equal(contains(place.log(), "hyperparameter lr: "),
+                   recorded.at("lr") != 0.5 * static_cast<double>(run));
       if (trial_id == 0) trial_id = core->info().run().trial_id;
       assert_int_equal(core->info().run().trial_id, trial_id);
       assert_int_equal(core->info().run().run_id, run);

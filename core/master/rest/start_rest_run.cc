@@ -67,30 +67,37 @@ codec::Trial find_trial(MasterSession &session, const UnmanagedRequest &request)
   return session.call(codec::GetTrialByExternalId{experiment, request.external_trial_id}).trial;
 }
 
-codec::Trial find_or_make_trial(MasterSession &session, const UnmanagedRequest &request,
-                                int64_t experiment_id) {
+// A trial as the master has it, whose hyperparameters are those of the request where that made or
+// changed it.
+struct FoundTrial {
+  codec::Trial trial;
+  bool has_given_hparams = false;
+};
+
+FoundTrial find_or_make_trial(MasterSession &session, const UnmanagedRequest &request,
+                              int64_t experiment_id) {
   codec::CreateUnmanagedTrial create{.experiment_id = experiment_id};
   if (request.hparams.is_object()) create.hparams = request.hparams;
-  if (request.external_trial_id.empty()) return session.call(std::move(create)).trial;
+  if (request.external_trial_id.empty()) return {session.call(std::move(create)).trial, true};
   try {
-    return session.call(codec::PutTrial{std::move(create), request.external_trial_id}, repeatable)
-        .trial;
+    codec::PutTrial put{std::move(create), request.external_trial_id};
+    return {session.call(std::move(put), repeatable).trial, true};
   } catch (const Error &error) {
     if (error.http_status != 500) throw;
     try {
-      return find_trial(session, request);
+      return {find_trial(session, request)};
     } catch (const Error &) {
       throw error;  // says more
     }
   }
 }
 
-codec::Trial trial_to_run(const RestPlace &place, const UnmanagedRequest &request, Json &config) {
+FoundTrial trial_to_run(const RestPlace &place, const UnmanagedRequest &request, Json &config) {
   MasterSession &session = *place.session;
   if (request.trial_id != 0) {
     codec::Trial trial = session.call(codec::GetTrial{request.trial_id}).trial;
     config = request.config.is_object() ? request.config : Json::object();
-    return trial;
+    return {std::move(trial)};
   }
   config = unmanaged_config(request.config, request.name, place.storage, session.version());
   const codec::Experiment experiment = find_or_make_experiment(session, request, config);
@@ -130,11 +137,15 @@ std::unique_ptr<Master> start_unmanaged_run(const RestPlace &place,
                     " only knows trials that its cluster starts; have it start this program, or "
                     "use a newer master");
   engine::RunInfo info;
-  const codec::Trial trial = trial_to_run(place, request, info.config);
+  const FoundTrial found = trial_to_run(place, request, info.config);
+  const codec::Trial &trial = found.trial;
   info.experiment_id = trial.experiment_id;
   info.trial_id = trial.id;
   info.task_id = info.allocation_id = trial.task_id;
-  info.hparams = request.hparams.is_object() ? request.hparams : trial.hparams;
+  // As they were given: a master may write the same numbers in another way.
+  const bool is_given =
+      request.hparams.is_object() && (found.has_given_hparams || request.hparams == trial.hparams);
+  info.hparams = is_given ? request.hparams : trial.hparams;
   info.cluster_id = session.master().cluster_id;
 
   // Not sent again when its answer got lost: each time is another run.
