@@ -130,6 +130,16 @@ def a_signal_can_ask_it_to_stop_and_others_are_passed_on(store):
 
 
 @test
+def a_script_that_was_asked_to_stop_leaves_with_75(store):
+    prepare(store)
+    script = ("kill -USR1 $PPID; while det next > /dev/null; do sleep 0.05; done; det next > /dev/null;"
+              " [ $? = 13 ] && exit 75")
+    shell(store, script, "--preempt-on", "USR1", "--external-id", "mine", expect=75)
+    shell(store, "exit 75", "--external-id", "other", expect=75)  # nobody asked it to
+    assert rows(store, "SELECT exit FROM runs ORDER BY trial_id") == [("preempted",), ("error",)]
+
+
+@test
 def it_ends_as_its_script_does(store):
     prepare(store)
     shell(store, "exit 7", expect=7)

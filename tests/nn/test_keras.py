@@ -174,6 +174,7 @@ def ranks_need_data_each():
         with tempfile.TemporaryDirectory() as home:
             code, _, errors = train(home, *ranks(2), DATA=data)
         assert code != 0 and why in errors, f"{data}: {errors}"
+        assert data != "one to validate with" or errors.count("on rank 1; each of 2 ranks") == 1, errors
 
 
 def ranks_train_as_one_process():

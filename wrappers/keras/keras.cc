@@ -122,7 +122,7 @@ det_status det_keras_run_trial(det_keras_build build, void *user_data,
     det::v1::trials::Arguments told =
         det::v1::trials::arguments_of(static_cast<int>(arguments.size()), arguments.data());
     told.tests_one_batch = told.tests_one_batch || given.tests_one_batch != 0;
-    det::v1::trials::run_as_told<ProgramTrial>(told, core_options(given), program);
+    det::v1::trials::run_as_told<ProgramTrial>(told, core_options(given), nullptr, program);
   });
 }
 

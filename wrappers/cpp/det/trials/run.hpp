@@ -31,9 +31,10 @@ namespace trials {
 }
 
 // `train` makes a trial and does all workloads of the source that it is given. Errors end the run
-// and are thrown.
+// and are thrown; `is_told`, where given: whether standard error has the reason already.
 template <class Train>
-void run_to_end(const Core &core, const TrialContext &context, const Train &train) {
+void run_to_end(const Core &core, const TrialContext &context, const Train &train,
+                bool *is_told = nullptr) {
   Sequencer sequencer(core, context.get_global_batch_size());
   const auto refuse = [&sequencer](const char *why) {
     std::fprintf(stderr, "the hyperparameters cannot be trained: %s\n", why);
@@ -42,9 +43,10 @@ void run_to_end(const Core &core, const TrialContext &context, const Train &trai
   };
   // While this rank is still in the job: once it has left, the others fail, and a launcher may end
   // all of them before the caller has said why.
-  const auto tell = [&context](const std::exception &failure) {
+  const auto tell = [&context, is_told](const std::exception &failure) {
     const DistributedView job = context.distributed();
     if (job.size() == 1) return;
+    if (is_told != nullptr) *is_told = true;
     std::fprintf(stderr, "the trial ends on rank %s: %s\n", std::to_string(job.rank()).c_str(),
                  failure.what());
   };
@@ -67,6 +69,17 @@ void run_to_end(const Core &core, const TrialContext &context, const Train &trai
   core.close(outcome);
 }
 
+template <class T, class... More>
+void train(bool *is_told, const CoreOptions &options, const More &...more) {
+  const Core core = start(options);
+  typename T::Context context(core);
+  const auto all = [&](WorkloadSource &workloads) {
+    T trial(context, more...);
+    typename T::Controller(trial, context, workloads).run();
+  };
+  run_to_end(core, context, all, is_told);
+}
+
 }  // namespace trials
 
 // Trains a trial of `T` to its end: under `det run`, under mpirun, or by itself with what `options`
@@ -74,26 +87,22 @@ void run_to_end(const Core &core, const TrialContext &context, const Train &trai
 // Errors end the run and are thrown. What is `more` goes to its constructor, behind the context.
 template <class T, class... More>
 void train_trial(const CoreOptions &options = {}, const More &...more) {
-  const Core core = trials::start(options);
-  typename T::Context context(core);
-  trials::run_to_end(core, context, [&](trials::WorkloadSource &workloads) {
-    T trial(context, more...);
-    typename T::Controller(trial, context, workloads).run();
-  });
+  trials::train<T>(nullptr, options, more...);
 }
 
 namespace trials {
 
-// What a program of a trial of `T` was told to do, `options` saying what it was not told.
+// What a program of a trial of `T` was told to do, `options` saying what it was not told. `is_told`
+// as in run_to_end().
 template <class T, class... More>
-void run_as_told(const Arguments &told, CoreOptions options, const More &...more) {
+void run_as_told(const Arguments &told, CoreOptions options, bool *is_told, const More &...more) {
   if (!told.config.empty()) {
     options.config = read_config(told.config);
     options.hparams = Json();  // those of the configuration
   }
   if (!told.external_id.empty()) options.external_id = told.external_id;
   if (told.tests_one_batch) test_one_batch<T>(options.config, options.hparams, more...);
-  else train_trial<T>(options, more...);
+  else train<T>(is_told, options, more...);
 }
 
 }  // namespace trials
@@ -104,11 +113,12 @@ void run_as_told(const Arguments &told, CoreOptions options, const More &...more
 // test_one_batch().
 template <class T>
 int run_trial(int argc, char **argv, CoreOptions options = {}) {
+  bool is_told = false;
   try {
-    trials::run_as_told<T>(trials::arguments_of(argc, argv), std::move(options));
+    trials::run_as_told<T>(trials::arguments_of(argc, argv), std::move(options), &is_told);
     return 0;
   } catch (const std::exception &failure) {
-    std::fprintf(stderr, "%s: %s\n", argv[0], failure.what());
+    if (!is_told) std::fprintf(stderr, "%s: %s\n", argv[0], failure.what());
     return 1;
   }
 }
