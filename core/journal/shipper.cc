@@ -28,6 +28,10 @@ steady_clock::time_point after(milliseconds timeout) {
          std::clamp(timeout, milliseconds{0}, milliseconds{365LL * 86400'000});
 }
 
+// What is reported together should leave together, as the groups of a sample, which some masters
+// get as one row: the first of them may wake the thread before the others are there.
+constexpr milliseconds gathering{5};
+
 }  // namespace
 
 struct Shipper::State {
@@ -122,8 +126,12 @@ struct Shipper::State {
     if (count > 0) return true;
     if (over()) return false;
     const bool idle = !last_report || steady_clock::now() - *last_report >= options.idle;
-    if (idle && !stopping()) spool.sleep(until_due());
-    else spool.wait(options.interval);
+    if (!idle || stopping()) {
+      spool.wait(options.interval);
+    } else {
+      spool.sleep(until_due());
+      if (!take_hurry()) spool.wait(gathering);
+    }
     return true;
   }
 
