@@ -4,8 +4,8 @@
 # Says nothing and asks for nothing when all of it is there.
 set -eu
 
-packages="build-essential ccache libcli11-dev libcurl4-openssl-dev libdnnl-dev libopenmpi-dev libpango1.0-dev libpugixml-dev libre2-dev
-  libsixel-dev libsqlite3-dev libssl-dev libxxhash-dev libyaml-dev meson ninja-build nlohmann-json3-dev pkg-config python3"
+packages="build-essential ccache libcli11-dev libcurl4-openssl-dev libdnnl-dev libhdf5-dev libopenmpi-dev libpango1.0-dev libpugixml-dev
+  libre2-dev libsixel-dev libsqlite3-dev libssl-dev libxxhash-dev libyaml-dev libzip-dev meson ninja-build nlohmann-json3-dev pkg-config python3"
 if [ "${1:-build}" != build ]; then
   packages="$packages abigail-tools cmake doxygen git iproute2 libcmocka-dev libmpich-dev mandoc nghttp2-server
     openmpi-bin poppler-utils python3-psutil python3-venv slurm-wlm"

@@ -47,6 +47,18 @@ DET_API void det_nn_model_options_init(det_nn_model_options *options) DET_NOEXCE
 DET_API det_status det_nn_model_create(const char *json, const det_nn_model_options *options,
                                        det_nn_model **out, det_error *err) DET_NOEXCEPT;
 
+/** Makes a model with its weights from a file that Keras wrote: a .keras file, or a whole model in
+ * HDF5 (.h5). How it was compiled and the state of its optimizer are not read. Only what is in the
+ * file itself is read, no file that it refers to. A child process, forked for it, reads the HDF5.
+ * @param[in]  path     Of the file.
+ * @param[in]  options  NULL: the defaults.
+ * @param[out] out      Release it with det_nn_model_free().
+ * @return DET_OK; DET_E_NOT_FOUND; DET_E_CORRUPT; DET_E_INVALID (weights alone; and as
+ * det_nn_model_create()), DET_E_UNSUPPORTED (likewise; or a library that was built without libhdf5
+ * and libzip), DET_E_NOMEM.   @since 0.1 */
+DET_API det_status det_nn_model_load(const char *path, const det_nn_model_options *options,
+                                     det_nn_model **out, det_error *err) DET_NOEXCEPT;
+
 /** Describes a model, with all defaults filled in: what keras.models.model_from_json() reads.
  * @param[out] out  Free it with det_free().
  * @return DET_OK, DET_E_INVALID, DET_E_NOMEM.   @since 0.1 */
@@ -233,7 +245,9 @@ DET_API det_status det_nn_model_place_gradients(det_nn_model *model, void *memor
 DET_API det_status det_nn_model_save_weights(const det_nn_model *model, const char *path,
                                              det_error *err) DET_NOEXCEPT;
 
-/** Reads all weights from a safetensors file of any program; F64, F16 and BF16 become F32. The
+/** Reads all weights from a safetensors file of any program, or from a file that Keras wrote
+ * (.weights.h5, .h5, .keras); all real numbers become F32. As Keras does it, weights in its files
+ * belong to the layers of the same names; if the names differ, to the layers in their order. The
  * model is changed only where all of them fit.
  * @return DET_OK; DET_E_NOT_FOUND; DET_E_CORRUPT; DET_E_INVALID (a weight is missing, too much or
  * of another shape: the message names it); DET_E_STATE (no weights yet), DET_E_NOMEM.   @since 0.1

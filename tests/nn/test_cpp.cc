@@ -279,6 +279,19 @@ void what_cannot_be_is_thrown(void **) {
   assert_true(failure && none.capi() == nullptr);
 }
 
+void a_file_of_keras_is_loaded(void **) {
+  det::Failure failure;
+  const Model none = Model::load("/no-such.keras", {}, failure);
+  assert_true(failure && none.capi() == nullptr);
+#ifdef DET_HAS_HDF5
+  const std::string files = TEST_DATA "/nn/files/";
+  const Model model = Model::load(files + "model.keras");
+  model.load_weights(files + "weights.h5");
+  const auto results = model.predict_on_batch({Array(std::vector<float>(12), {2, 3, 2})});
+  assert_true(results.at(0).name == "inner" && results[0].shape == (Shape{2, 3, 2}));
+#endif
+}
+
 }  // namespace
 
 int main() {
@@ -298,6 +311,7 @@ int main() {
       cmocka_unit_test(a_model_is_summarised),
       cmocka_unit_test(a_model_computes_in_16_bits),
       cmocka_unit_test(what_cannot_be_is_thrown),
+      cmocka_unit_test(a_file_of_keras_is_loaded),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

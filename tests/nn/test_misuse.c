@@ -64,6 +64,10 @@ static void arguments_that_are_null_are_refused(void **state) {
   det_nn_model *model = NULL;
   size_t count = 7;
   const det_tensor *tensors = NULL;
+  expect(DET_E_INVALID, det_nn_model_load(NULL, NULL, &model, err));
+  assert_null(model);
+  expect(DET_E_INVALID, det_nn_model_load("m.keras", NULL, NULL, err));
+  expect(DET_E_INVALID, det_nn_model_load("", NULL, &model, err));
   expect(DET_E_INVALID, det_nn_model_create(NULL, NULL, &model, err));
   expect(DET_E_INVALID, det_nn_model_create(small_model, NULL, NULL, err));
   expect(DET_E_INVALID, det_nn_model_create("{", NULL, &model, err));

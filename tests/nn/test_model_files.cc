@@ -212,28 +212,12 @@ void test_no_model_asks_for_more_memory_than_there_is(void **) {
   });
 }
 
-// Which say what to do with them.
-void test_files_of_keras_are_refused_by_their_kind(void **) {
-  const TemporaryDirectory directory;
-  Model model = compiled_model(1, adam);
-  for (const auto &[first, kind] :
-       {std::pair{std::string("\x89HDF\r\n\x1a\n"), "it is an HDF5 file, which is not supported"},
-        {std::string("PK\x03\x04"), "it is a zip archive, as .keras files are"}}) {
-    std::ofstream(directory / "weights", std::ios::binary) << first << std::string(100, 'x');
-    const std::string message =
-        expect_error(Code::unsupported, [&] { nn::load_weights(model, directory / "weights"); });
-    assert_true(contains(message, kind));
-    assert_true(contains(message, "save its weights with safetensors"));
-  }
-}
-
 }  // namespace
 }  // namespace det::test
 
 int test_model_files() {
   using namespace det::test;
   const CMUnitTest tests[] = {
-      cmocka_unit_test(test_files_of_keras_are_refused_by_their_kind),
       cmocka_unit_test(test_a_resumed_training_is_the_undisturbed_one),
       cmocka_unit_test(test_weights_of_another_model_are_refused),
       cmocka_unit_test(test_damaged_weights_are_refused),

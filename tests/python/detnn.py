@@ -22,6 +22,15 @@ class Model:
         self._handle = ctypes.c_void_p()
         self._call("create", json.encode(), None, ctypes.byref(self._handle), handle=False)
 
+    @classmethod
+    def load(cls, path: Path) -> Model:
+        """The model of a file that Keras wrote."""
+        model = cls.__new__(cls)
+        model._library = ctypes.CDLL(os.environ["DETNN_LIBRARY"])
+        model._handle = ctypes.c_void_p()
+        model._call("load", str(path).encode(), None, ctypes.byref(model._handle), handle=False)
+        return model
+
     def _call(self, name: str, *arguments: Any, handle: bool = True) -> None:
         error = _abi.det_error(struct_size=ctypes.sizeof(_abi.det_error))
         given = ((self._handle,) if handle else ()) + arguments

@@ -63,13 +63,13 @@ class Model {
 
   [[nodiscard]] static Model create(const Json &described, const ModelOptions &options = {},
                                     OnFailure on = {}) {
-    det_nn_model_options given;
-    det_nn_model_options_init(&given);
-    given.seed = options.seed;
-    given.backend = options.backend.c_str();
-    det_nn_model *made = nullptr;
-    det::detail::call(on, det_nn_model_create, described.capi(), &given, &made);
-    return Model(made);
+    return made(on, det_nn_model_create, described.capi(), options);
+  }
+
+  // From a .keras or .h5 file, with its weights.
+  [[nodiscard]] static Model load(const std::string &path, const ModelOptions &options = {},
+                                  OnFailure on = {}) {
+    return made(on, det_nn_model_load, path.c_str(), options);
   }
 
   [[nodiscard]] Json to_json(OnFailure on = {}) const {
@@ -191,6 +191,17 @@ class Model {
   [[nodiscard]] det_nn_model *release() noexcept { return model_.release(); }
 
  private:
+  template <class Make>
+  static Model made(OnFailure on, Make make, const char *of, const ModelOptions &options) {
+    det_nn_model_options given;
+    det_nn_model_options_init(&given);
+    given.seed = options.seed;
+    given.backend = options.backend.c_str();
+    det_nn_model *model = nullptr;
+    det::detail::call(on, make, of, &given, &model);
+    return Model(model);
+  }
+
   template <class Action>
   static void with_batch(const Batch &batch, const Action &action) {
     const detail::LentTensors inputs(batch.inputs);

@@ -5,6 +5,7 @@
 #include "capi/guard.h"
 #include "core/base/json.h"
 #include "wrappers/nn/capi/batch_argument.h"
+#include "wrappers/nn/files/keras_file.h"
 #include "wrappers/nn/files/model_files.h"
 #include "wrappers/nn/files/onnx_writer.h"
 #include "wrappers/nn/model.h"
@@ -100,6 +101,22 @@ det_status det_nn_model_create(const char *json, const det_nn_model_options *opt
           read_options<det_nn_model_options>(options, DET_NN_MODEL_OPTIONS_INIT, "options");
       const det::Json described = det::parse_json_object(text(json, "json"), "json");
       return new det_nn_model(described, {read.seed, text_or_empty(read.backend)});
+    });
+  });
+}
+
+det_status det_nn_model_load(const char *path, const det_nn_model_options *options,
+                             det_nn_model **out, det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out, "out", [&] {
+      const auto read =
+          read_options<det_nn_model_options>(options, DET_NN_MODEL_OPTIONS_INIT, "options");
+      const std::filesystem::path file = path_from(path);
+      auto loaded = std::make_unique<det_nn_model>(
+          det::nn::read_keras_model(file),
+          det::nn::ModelOptions{read.seed, text_or_empty(read.backend)});
+      det::nn::read_keras_weights(loaded->impl, file);
+      return loaded.release();
     });
   });
 }

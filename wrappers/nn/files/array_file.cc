@@ -4,12 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <string_view>
 #include <unordered_set>
 
 #include "core/base/error.h"
@@ -40,21 +37,6 @@ tensors::Tensor as_tensor(const std::string &name, const Array &array) {
 bool is_read(Dtype dtype) {
   return dtype == Dtype::f32 || dtype == Dtype::f64 || dtype == Dtype::f16 ||
          dtype == Dtype::bf16 || dtype == Dtype::i64;
-}
-
-// Files in which Keras keeps weights itself.
-void refuse_file_of_keras(const fs::path &path, const std::string &tried) {
-  std::array<char, 8> first{};
-  std::ifstream(path, std::ios::binary).read(first.data(), first.size());
-  const std::string_view begins(first.data(), first.size());
-  const char *kind = begins == "\x89HDF\r\n\x1a\n"      ? "an HDF5 file"
-                     : begins.starts_with("PK\x03\x04") ? "a zip archive, as .keras files are"
-                                                        : nullptr;
-  if (kind != nullptr)
-    throw Error(Code::unsupported,
-                tried + ": it is " + kind +
-                    ", which is not supported; have Keras load it, save its weights with "
-                    "safetensors, and take the model from Model.to_json(): docs/nn.md shows how");
 }
 
 // Compares what is there with what is wanted, and says all that a person needs to see which of the
@@ -145,7 +127,6 @@ ArrayFile read_array_file(const fs::path &path, const std::vector<NamedArray> &w
                           const std::string &whose) {
   const fs::path whole = fs::absolute(path);
   const std::string tried = "reading '" + whole.string() + "' for " + whose;
-  refuse_file_of_keras(whole, tried);
   const tensors::Reader reader(storage::Tree(whole.parent_path()), whole.filename().string(),
                                false);
   Comparison(reader, wanted, tried).check();

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/tensors/tensor.h"
 #include "wrappers/nn/files/array_file.h"
+#include "wrappers/nn/files/keras_file.h"
 
 namespace det::nn {
 
@@ -89,6 +90,7 @@ void save_weights(const Model &model, const std::filesystem::path &path) {
 }
 
 void load_weights(Model &model, const std::filesystem::path &path) {
+  if (is_keras_file(path)) return read_keras_weights(model, path);
   const std::vector<NamedArray> weights = weights_of(model);
   read_array_file(path, weights, described(model)).copy_to(weights);
 }
