@@ -35,7 +35,10 @@ std::string resolved(const std::string &name, const ArrayType &truth, const Arra
 // classes by theirs, "auc" of AUC and "true_positives" of TruePositives.
 std::string usual_name(const Json &config, const std::string &name) {
   static const std::map<std::string, std::string> others{
-      {"KLDivergence", "kullback_leibler_divergence"}, {"LogCoshError", "logcosh"}};
+      {"F1Score", "f1_score"},
+      {"FBetaScore", "fbeta_score"},
+      {"KLDivergence", "kullback_leibler_divergence"},
+      {"LogCoshError", "logcosh"}};
   if (const auto other = others.find(name); other != others.end()) return other->second;
   const auto has = [&](auto is_kind) {
     return std::any_of(name.begin(), name.end(),
@@ -51,12 +54,27 @@ std::string usual_name(const Json &config, const std::string &name) {
 
 std::vector<std::string> names_of_metrics() {
   std::vector<std::string> names = names_of_losses();
-  for (const char *name :
-       {"accuracy", "binary_accuracy", "categorical_accuracy", "sparse_categorical_accuracy",
-        "top_k_categorical_accuracy", "sparse_top_k_categorical_accuracy",
-        "root_mean_squared_error", "auc", "precision", "recall", "true_positives", "true_negatives",
-        "false_positives", "false_negatives", "mean_io_u", "io_u", "binary_io_u", "one_hot_io_u",
-        "one_hot_mean_io_u"})
+  for (const char *name : {"accuracy",
+                           "binary_accuracy",
+                           "categorical_accuracy",
+                           "sparse_categorical_accuracy",
+                           "top_k_categorical_accuracy",
+                           "sparse_top_k_categorical_accuracy",
+                           "root_mean_squared_error",
+                           "auc",
+                           "precision",
+                           "recall",
+                           "true_positives",
+                           "true_negatives",
+                           "false_positives",
+                           "false_negatives",
+                           "mean_io_u",
+                           "io_u",
+                           "binary_io_u",
+                           "one_hot_io_u",
+                           "one_hot_mean_io_u",
+                           "f1_score",
+                           "fbeta_score"})
     names.emplace_back(name);
   return names;
 }
@@ -91,6 +109,7 @@ std::unique_ptr<Metric> make_metric(const Json &config, const ArrayType &truth,
   auto metric = make_accuracy(folded, shown, fields);
   if (!metric) metric = make_mean_of_losses(name, shown, fields);
   if (!metric) metric = make_confusion_metric(folded, shown, fields);
+  if (!metric) metric = make_f_score(folded, shown, fields, prediction);
   if (!metric) metric = make_intersection_metric(folded, shown, fields);
   if (!metric) refuse_name(given.name, "metric", names_of_metrics());
   fields.finish();
