@@ -135,7 +135,7 @@ class BatchNormalizationKernel : public CudaKernel<BatchNormalizationOp> {
 
 std::unique_ptr<Kernel> cuda_kernel(const BatchNormalizationOp &op, const Operands &operands,
                                     const CudaContextPtr &context) {
-  if (operands.outputs.at(0).size() == 0) return nullptr;
+  if (op.has_mask || operands.outputs.at(0).size() == 0) return nullptr;
   return std::make_unique<BatchNormalizationKernel>(op, operands, context);
 }
 

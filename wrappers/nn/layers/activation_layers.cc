@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "wrappers/nn/layers/last_axes.h"
+#include "wrappers/nn/layers/merging.h"
 
 namespace det::nn {
 
@@ -40,16 +41,22 @@ std::vector<Value> ActivationLayer::compute(ProgramBuilder &builder, const Layer
 }
 
 SoftmaxLayer::SoftmaxLayer(Fields &fields) : Layer(fields), axes_(axes_field(fields, -1)) {
+  set_masking(Masking::passes);
   if (axes_.empty())
     throw Error(Code::invalid, "reading " + fields.where() + ": 'axis' names no axis");
 }
 
 std::vector<Value> SoftmaxLayer::compute(ProgramBuilder &builder, const LayerCall &call) const {
-  const Value x = only_input(call, name());
-  if (builder.mask(x))
-    throw Error(Code::unsupported, "calling the layer '" + name() +
-                                       "' (Softmax) with a mask, which is not supported; use an "
-                                       "Activation of softmax");
+  Value x = only_input(call, name());
+  // As Keras does it: of a row without any that count all are alike.
+  if (const auto mask = mask_of(builder, call)) {
+    if (builder.shape(*mask).size() != builder.shape(x).size())
+      throw Error(Code::invalid, "calling the layer '" + name() + "' (Softmax) with a mask of " +
+                                     text_of(builder.shape(*mask)) + ": its input is " +
+                                     text_of(builder.shape(x)) + ", and both need as many axes");
+    const float large = builder.precision() == Dtype::f16 ? 65504.0F : 1e9F;
+    x = merged(builder, Arithmetic::add, x, builder.add(ScaleOp{large, -large}, {*mask}));
+  }
   const LastAxes last(builder.shape(x), axes_, "calling the layer '" + name() + "'");
   return {last.put_back(builder, builder.add(SoftmaxOp{}, {last.put_last(builder, x)}))};
 }

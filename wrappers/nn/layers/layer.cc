@@ -68,6 +68,12 @@ bool Layer::is_training(const ProgramBuilder &builder, const LayerCall &call) {
   return is_said ? said->get<bool>() : builder.is_training();
 }
 
+std::optional<Value> Layer::mask_of(ProgramBuilder &builder, const LayerCall &call) {
+  if (const auto named = call.named.find("mask"); named != call.named.end())
+    return builder.add(FunctionOp{Function::differs, 0}, {named->second});
+  return builder.mask(call.inputs.at(0));
+}
+
 Value only_input(const LayerCall &call, const std::string &layer) {
   if (call.inputs.size() == 1) return call.inputs[0];
   throw Error(Code::invalid, "calling the layer '" + layer + "' with " +

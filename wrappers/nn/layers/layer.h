@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,8 @@ class Layer {
   // Whether it is to compute as in training: the model is trained, unless this call says otherwise
   // ("training": false).
   static bool is_training(const ProgramBuilder &builder, const LayerCall &call);
+  // 1 for what counts of the first input, else 0: what the call names "mask", or what that has.
+  static std::optional<Value> mask_of(ProgramBuilder &builder, const LayerCall &call);
 
  private:
   std::vector<Value> call_under(const std::string &path, ProgramBuilder &builder,

@@ -76,11 +76,9 @@ std::vector<Value> BatchNormalization::compute(ProgramBuilder &builder,
   op.has_scale = has_scale_;
   op.has_center = has_center_;
   op.is_training = is_trainable() && is_training(builder, call);
-  if (op.is_training && builder.mask(x) && shape.size() != 4)
-    throw Error(Code::unsupported,
-                "training the layer '" + name() +
-                    "' (BatchNormalization) with a mask: its means would be those of all steps; "
-                    "use a LayerNormalization");
+  // Of images Keras ignores it, and warns.
+  const auto mask = op.is_training && shape.size() != 4 ? mask_of(builder, call) : std::nullopt;
+  op.has_mask = mask.has_value();
   op.is_unbiased = shape.size() == 4 && op.axis != 2;
   op.momentum = static_cast<float>(momentum_);
   op.epsilon = static_cast<float>(epsilon_);
@@ -88,6 +86,7 @@ std::vector<Value> BatchNormalization::compute(ProgramBuilder &builder,
   std::vector<Value> inputs = with_weights(builder, x, size);
   inputs.push_back(weight(builder, "moving_mean", {size}, mean_initializer_, true));
   inputs.push_back(weight(builder, "moving_variance", {size}, variance_initializer_, true));
+  if (mask) inputs.push_back(*mask);
   return {builder.add(op, inputs)};
 }
 

@@ -81,10 +81,7 @@ Value Recurrent::dropped(ProgramBuilder &builder, Value x) const {
 std::vector<Value> Recurrent::extras(ProgramBuilder &builder, const LayerCall &call,
                                      RecurrentExtras &extras) const {
   std::vector<Value> inputs;
-  const auto named = call.named.find("mask");
-  auto mask = builder.mask(call.inputs.at(0));
-  if (named != call.named.end())
-    mask = builder.add(FunctionOp{Function::differs, 0}, {named->second});
+  const auto mask = mask_of(builder, call);
   if (mask) inputs.push_back(*mask);
   extras = {mask.has_value(), zeroes_masked_, call.inputs.size() - 1};
   if (extras.states != 0 && extras.states != kinds())

@@ -153,7 +153,8 @@ class QuickBatchNormalization : public ReferenceKernel<BatchNormalizationOp> {
 std::unique_ptr<Kernel> onednn_kernel(const BatchNormalizationOp &op, const Operands &operands,
                                       const OnednnContextPtr &context) {
   const Array &x = operands.inputs.at(0);
-  if (!op.is_training || op.axis + 1 != x.shape().size() || x.size() == 0) return nullptr;
+  if (!op.is_training || op.has_mask || op.axis + 1 != x.shape().size() || x.size() == 0)
+    return nullptr;
   return std::make_unique<QuickBatchNormalization>(op, operands, *context);
 }
 

@@ -19,8 +19,18 @@ ArrayTypes infer_normalized(const ArrayTypes &inputs, size_t axis) {
 }  // namespace
 
 ArrayTypes BatchNormalizationOp::infer(const ArrayTypes &inputs) const {
-  expect_inputs(inputs, moving_mean() + 2, moving_mean() + 2, "batch normalization");
-  return infer_normalized(inputs, axis);
+  const size_t count = moving_mean() + 2U + (has_mask ? 1 : 0);
+  expect_inputs(inputs, count, count, "batch normalization");
+  if (!has_mask) return infer_normalized(inputs, axis);
+  const Shape &x = inputs[0].shape;
+  if (x.size() != 3)
+    throw Error(Code::unsupported,
+                "batch normalization with a mask takes an input of the axes batch, steps and "
+                "features, not " +
+                    text_of(x));
+  expect_float(inputs.back(), "the mask");
+  expect_shape(inputs.back(), {x[0], x[1]}, "the mask");
+  return infer_normalized({inputs.begin(), inputs.end() - 1}, axis);
 }
 
 ArrayTypes LayerNormalizationOp::infer(const ArrayTypes &inputs) const {

@@ -9,7 +9,8 @@ namespace det::nn {
 // rest: x, then where there are any gamma and beta, then the moving mean and the moving variance,
 // each (sizes of the axis). While it is trained mean and variance are those of the batch, and
 // forward() moves the two towards them: moving = moving * momentum + of the batch * (1 - momentum).
-// Else they are what is taken.
+// Else they are what is taken. Behind those comes, where there is one, a mask of (batch, steps):
+// what it leaves out with 0 has no part in the mean and the variance of the batch.
 struct BatchNormalizationOp {
   size_t axis = 1;
   bool has_scale = true;
@@ -17,6 +18,7 @@ struct BatchNormalizationOp {
   bool is_training = false;
   // The moving variance is that of n / (n - 1), as Keras has it for images.
   bool is_unbiased = false;
+  bool has_mask = false;
   float momentum = 0.99F;
   float epsilon = 1e-3F;
 

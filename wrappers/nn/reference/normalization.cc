@@ -26,24 +26,43 @@ struct MeanAndVariance {
   float variance = 0;
 };
 
-MeanAndVariance moments_of(const Array &x, const NormalizedGroup &group) {
+// How much each element counts among those of its group.
+float counts_fully(size_t) { return 1; }
+
+// A step counts with all of its features, or not at all.
+struct StepsThatCount {
+  const float *mask;
+  size_t features;
+  float operator()(size_t i) const { return mask[i / features]; }
+};
+
+template <class Weight>
+double weight_of(const NormalizedGroup &group, const Weight &weight) {
   double sum = 0;
-  group.for_each([&](size_t i) { sum += static_cast<double>(x.data()[i]); });
-  const double mean = sum / static_cast<double>(group.count());
+  group.for_each([&](size_t i) { sum += static_cast<double>(weight(i)); });
+  return sum;
+}
+
+template <class Weight>
+MeanAndVariance moments_of(const Array &x, const NormalizedGroup &group, const Weight &weight) {
+  const double count = weight_of(group, weight);
+  double sum = 0;
+  group.for_each([&](size_t i) { sum += static_cast<double>(weight(i) * x.data()[i]); });
+  const double mean = sum / count;
   double squares = 0;
   group.for_each([&](size_t i) {
     const double off = static_cast<double>(x.data()[i]) - mean;
-    squares += off * off;
+    squares += static_cast<double>(weight(i)) * off * off;
   });
-  return {static_cast<float>(mean),
-          static_cast<float>(squares / static_cast<double>(group.count()))};
+  return {static_cast<float>(mean), static_cast<float>(squares / count)};
 }
 
 // dx of dy, where the moments are those of the group itself: what moves them all alike, or by what
 // is normalized already, changes nothing.
-template <class WithGamma>
+template <class Weight, class WithGamma>
 void through_moments(const Array &dx, const NormalizedGroup &group, float inverse,
-                     const WithGamma &gradient_and_normalized) {
+                     const Weight &weight, const WithGamma &gradient_and_normalized) {
+  const double count = weight_of(group, weight);
   double sum = 0;
   double along = 0;
   group.for_each([&](size_t i) {
@@ -51,11 +70,11 @@ void through_moments(const Array &dx, const NormalizedGroup &group, float invers
     sum += static_cast<double>(gradient);
     along += static_cast<double>(gradient * normalized);
   });
-  const auto mean = static_cast<float>(sum / static_cast<double>(group.count()));
-  const auto slope = static_cast<float>(along / static_cast<double>(group.count()));
+  const auto mean = static_cast<float>(sum / count);
+  const auto slope = static_cast<float>(along / count);
   group.for_each([&](size_t i) {
     const auto [gradient, normalized] = gradient_and_normalized(i);
-    dx.data()[i] = inverse * (gradient - mean - normalized * slope);
+    dx.data()[i] = inverse * (gradient - weight(i) * mean - normalized * (weight(i) * slope));
   });
 }
 
@@ -70,8 +89,9 @@ class BatchNormalizationKernel : public ReferenceKernel<BatchNormalizationOp> {
     for (size_t c = 0; c < channels_; ++c) {
       const NormalizedGroup group = group_of(c);
       if (group.count() == 0) continue;
-      used_[c] = op_.is_training ? moments_of(input(0), group)
-                                 : MeanAndVariance{moving_mean(c), moving_variance(c)};
+      if (!op_.is_training) used_[c] = {moving_mean(c), moving_variance(c)};
+      else if (op_.has_mask) used_[c] = moments_of(input(0), group, masked());
+      else used_[c] = moments_of(input(0), group, counts_fully);
       if (op_.is_training) move(c, group.count());
       const float by = inverse(c) * gamma(c);
       const float beta = op_.has_center ? input(op_.moving_mean() - 1).data()[c] : 0;
@@ -100,10 +120,11 @@ class BatchNormalizationKernel : public ReferenceKernel<BatchNormalizationOp> {
       const Array &dx = input_gradient(0);
       if (!dx || group.count() == 0) continue;
       const float by = gamma(c);
-      if (op_.is_training)
-        through_moments(dx, group, inverse(c), [&](size_t i) {
-          return std::pair(output_gradient().data()[i] * by, normalized(i));
-        });
+      const auto with_gamma = [&](size_t i) {
+        return std::pair(output_gradient().data()[i] * by, normalized(i));
+      };
+      if (op_.has_mask) through_moments(dx, group, inverse(c), masked(), with_gamma);
+      else if (op_.is_training) through_moments(dx, group, inverse(c), counts_fully, with_gamma);
       else
         group.for_each(
             [&](size_t i) { dx.data()[i] = output_gradient().data()[i] * by * inverse(c); });
@@ -121,6 +142,9 @@ class BatchNormalizationKernel : public ReferenceKernel<BatchNormalizationOp> {
   NormalizedGroup group_of(size_t channel) const {
     const size_t inner = size_of(op_.axis + 1, input(0).shape().size());
     return {channel * inner, size_of(0, op_.axis), channels_ * inner, inner, 1};
+  }
+  StepsThatCount masked() const {
+    return {input(inputs() - 1).data(), static_cast<size_t>(input(0).shape().back())};
   }
   void move(size_t c, size_t count) {
     const auto n = static_cast<float>(count);
@@ -149,7 +173,7 @@ class LayerNormalizationKernel : public ReferenceKernel<LayerNormalizationOp> {
 
   void forward() override {
     for (size_t row = 0; row < rows_; ++row) {
-      const auto [mean, variance] = moments_of(input(0), group_of(row));
+      const auto [mean, variance] = moments_of(input(0), group_of(row), counts_fully);
       used_[row] = {mean, 1 / std::sqrt(variance + op_.epsilon)};
       for (size_t i = 0; i < length_; ++i)
         output().data()[row * length_ + i] = normalized(row, i) * gamma(i) + beta(i);
@@ -166,10 +190,11 @@ class LayerNormalizationKernel : public ReferenceKernel<LayerNormalizationOp> {
       for (size_t i = 0; dgamma && i < length_; ++i) dgamma.data()[i] += dy[i] * normalized(row, i);
       for (size_t i = 0; dbeta && i < length_; ++i) dbeta.data()[i] += dy[i];
       if (input_gradient(0))
-        through_moments(input_gradient(0), group_of(row), used_[row].inverse, [&](size_t at) {
-          const size_t i = at - row * length_;
-          return std::pair(dy[i] * gamma(i), normalized(row, i));
-        });
+        through_moments(input_gradient(0), group_of(row), used_[row].inverse, counts_fully,
+                        [&](size_t at) {
+                          const size_t i = at - row * length_;
+                          return std::pair(dy[i] * gamma(i), normalized(row, i));
+                        });
     }
   }
 
