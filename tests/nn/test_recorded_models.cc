@@ -131,7 +131,6 @@ void test_refusals_say_what_to_do(void **) {
       contains(refusal_of("StringLookup", none), "'StringLookup' is not supported: models"));
   assert_true(contains(refusal_of("TextVectorization", none), "the places of the words"));
   assert_true(contains(refusal_of("IntegerLookup", none), "in the vocabulary"));
-  assert_true(contains(refusal_of("AddLoss", none), "'activity_regularizer'"));
   assert_true(contains(refusal_of("ConvLSTM2D", none), "TimeDistributed with Conv2D"));
   assert_true(contains(refusal_of("Conv3D", none), "use Conv2D"));
   assert_true(contains(refusal_of("LSTM", {{"name", "l"}, {"units", 2}, {"stateful", true}}),

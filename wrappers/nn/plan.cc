@@ -110,8 +110,10 @@ Plan::Plan(const PlanKey &key, const Graph &graph, const Objective *objective, W
       add_to(total, one, by);
       if (tells_other) add_to(told_total, results.back(), by);
     }
-    for (const auto &[value, regularizer] : builder.regularized()) {
-      const Value part = builder.add(RegularizationOp{regularizer}, {value});
+    std::vector<Value> parts = builder.added_losses();
+    for (const auto &[value, regularizer] : builder.regularized())
+      parts.push_back(builder.add(RegularizationOp{regularizer}, {value}));
+    for (const Value part : parts) {
       add_to(total, part, 1);
       if (tells_other) add_to(told_total, part, 1);
     }

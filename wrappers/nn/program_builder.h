@@ -69,6 +69,9 @@ class ProgramBuilder {
   void regularize_activity(Value value, Regularizer regularizer);
   // What has a regularizer: weights, each once however often its layer is called, and activities.
   const std::vector<std::pair<Value, Regularizer>> &regularized() const { return regularized_; }
+  // Makes a single number a part of the loss.
+  void add_to_loss(Value value) { added_losses_.push_back(value); }
+  const std::vector<Value> &added_losses() const { return added_losses_; }
 
   Program finish(const std::vector<Value> &results);
 
@@ -83,6 +86,7 @@ class ProgramBuilder {
   Program program_;
   std::unordered_map<size_t, Value> weight_values_;
   std::vector<std::pair<Value, Regularizer>> regularized_;
+  std::vector<Value> added_losses_;
   std::map<std::pair<Value, Dtype>, Value> rounded_;
   std::unordered_map<Value, Value> masks_;
   std::string path_;   // "encoder/dense_1/"

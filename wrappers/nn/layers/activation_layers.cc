@@ -61,6 +61,16 @@ std::vector<Value> SoftmaxLayer::compute(ProgramBuilder &builder, const LayerCal
   return {last.put_back(builder, builder.add(SoftmaxOp{}, {last.put_last(builder, x)}))};
 }
 
+std::vector<Value> AddLoss::compute(ProgramBuilder &builder, const LayerCall &call) const {
+  const Value x = only_input(call, name());
+  if (!builder.shape(x).empty())
+    throw Error(Code::unsupported, "calling the layer '" + name() +
+                                       "' (AddLoss) with an input of " + text_of(builder.shape(x)) +
+                                       ": a single number is needed, such as the mean of it all");
+  builder.add_to_loss(x);
+  return {x};
+}
+
 std::vector<Value> EluLayer::compute(ProgramBuilder &builder, const LayerCall &call) const {
   return {builder.add(ActivationOp{Activation::elu, static_cast<float>(alpha_)},
                       {only_input(call, name())})};

@@ -68,6 +68,18 @@ class ActivityRegularization : public Layer {
   }
 };
 
+// Its input as it is, a single number that is a part of the loss.
+class AddLoss : public Layer {
+ public:
+  explicit AddLoss(Fields &fields) : Layer(fields) {
+    set_mixing(Mixing::nothing);
+    fields.without_effect("unconditional");
+  }
+
+ protected:
+  std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
+};
+
 class EluLayer : public Layer {
  public:
   explicit EluLayer(Fields &fields) : Layer(fields), alpha_(fields.number("alpha", 1)) {

@@ -236,12 +236,24 @@ Value side_by_side(const Call &call) {
   return call.builder.add(ConcatenateOp{axis}, parts);
 }
 
-// The sum along some axes is the product with ones.
+// The sum is the product with ones: of all numbers, of each record's too, as what AddLoss takes.
+Value total_of(const Call &call, Value x, bool is_mean) {
+  const int64_t count = elements_of(call.builder.shape(x));
+  const Array ones({{count, 1}, Dtype::f32});
+  std::fill_n(ones.data(), ones.size(), is_mean ? 1 / static_cast<float>(count) : 1.0F);
+  const Value row = add(call, ReshapeOp{{1, count}}, x);
+  return add(call, ReshapeOp{Shape{}},
+             call.builder.add(DenseOp{}, {row, call.builder.constant(ones)}));
+}
+
+// Along some axes likewise.
 Computed summed(bool is_mean) {
   return [is_mean](const Call &call) -> Value {
     const Value x = call.x();
     const Shape shape = call.builder.shape(x);
-    if (call.option("axis").is_null()) call.refuse("without an 'axis' it adds up records");
+    const bool is_of_all = call.option("axis").is_null();
+    if (is_of_all && call.is_set("keepdims")) call.refuse("with 'keepdims' it needs an 'axis'");
+    if (is_of_all) return total_of(call, x, is_mean);
     const Shape axes = call.sizes(call.option("axis"));
     const LastAxes last(shape, axes, call.calling());
     const Value rows = last.put_last(call.builder, x);

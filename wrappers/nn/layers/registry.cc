@@ -39,6 +39,7 @@ const std::map<std::string, Make> &classes() {
       {"Activation", making<ActivationLayer>()},
       {"ActivityRegularization", making<ActivityRegularization>()},
       {"Add", making<Merging>(Arithmetic::add)},
+      {"AddLoss", making<AddLoss>()},
       {"AlphaDropout", making<AlphaDropout>()},
       {"Average", making<Average>()},
       {"AveragePooling1D", making<PoolingLayer>(Pooling::average, size_t{1})},
@@ -109,7 +110,6 @@ const std::map<std::string, Make> &classes() {
 // What Keras has and we cannot have, and what helps.
 const std::map<std::string, std::string> &refused_classes() {
   static const std::map<std::string, std::string> all{
-      {"AddLoss", "it adds to the loss by a function; use 'activity_regularizer' of a layer"},
       {"AddMetric", "it adds a metric by a function; name the metrics when you compile the model"},
       {"CategoryEncoding", "encode the categories before, such as by an indicator_column()"},
       {"Conv3D", "convolutions have one or two dimensions; use Conv2D"},
