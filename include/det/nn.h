@@ -246,9 +246,9 @@ DET_API det_status det_nn_model_save_weights(const det_nn_model *model, const ch
                                              det_error *err) DET_NOEXCEPT;
 
 /** Reads all weights from a safetensors file of any program, or from a file that Keras wrote
- * (.weights.h5, .h5, .keras); all real numbers become F32. As Keras does it, weights in its files
- * belong to the layers of the same names; if the names differ, to the layers in their order. The
- * model is changed only where all of them fit.
+ * (.weights.h5, .h5, .keras); all real numbers become F32. Weights in a file of Keras belong to the
+ * layers of the same names; if the names differ, to the layers in their order. The model is changed
+ * only where all of them fit.
  * @return DET_OK; DET_E_NOT_FOUND; DET_E_CORRUPT; DET_E_INVALID (a weight is missing, too much or
  * of another shape: the message names it); DET_E_STATE (no weights yet), DET_E_NOMEM.   @since 0.1
  */

@@ -16,9 +16,9 @@ bool is_keras_file(const std::filesystem::path &path);
 // libzip.
 Json read_keras_model(const std::filesystem::path &path);
 
-// The weights of a whole model, or of a file of them. As Keras does it, they belong to the layers
-// of the same names, or if those are others, to the layers in their order. The model is changed
-// only where all of them fit: else as read_keras_model(), and Code::invalid.
+// The weights of a whole model, or of a file of them. They belong to the layers of the same names,
+// or if those are others, to the layers in their order. The model is changed only where all of them
+// fit: else as read_keras_model(), and Code::invalid.
 void read_keras_weights(Model &model, const std::filesystem::path &path);
 
 }  // namespace det::nn
