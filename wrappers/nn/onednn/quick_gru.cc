@@ -64,7 +64,7 @@ class QuickGru : public QuickRecurrent<GruOp, RecurrentSums::apart> {
 
 std::unique_ptr<Kernel> onednn_kernel(const GruOp &op, const Operands &operands,
                                       const OnednnContextPtr &context) {
-  if (op.extras || !op.resets_after || !QuickGru::is_of_use(op, operands)) return nullptr;
+  if (!op.resets_after || !QuickGru::is_of_use(op, operands)) return nullptr;
   return std::make_unique<QuickGru>(op, operands, context);
 }
 

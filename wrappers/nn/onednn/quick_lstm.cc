@@ -33,9 +33,11 @@ class QuickLstm : public QuickRecurrent<LstmOp, RecurrentSums::together> {
             !derives_from_result(op.activation) || !derives_from_result(op.recurrent_activation)),
         cells_(buffer(steps_ + 1, units_)),
         activated_cells_(buffer(steps_, units_)) {
-    if (!operands.has_gradients()) return;
-    cell_gradient_ = buffer(1, units_);
-    cell_slopes_ = buffer(1, units_);
+    if (operands.has_gradients()) {
+      cell_gradient_ = buffer(1, units_);
+      cell_slopes_ = buffer(1, units_);
+    }
+    add_kind(cells_, cell_gradient_);
   }
 
   void forward() override {
@@ -109,13 +111,13 @@ class QuickLstm : public QuickRecurrent<LstmOp, RecurrentSums::together> {
 
 std::unique_ptr<Kernel> onednn_kernel(const SimpleRnnOp &op, const Operands &operands,
                                       const OnednnContextPtr &context) {
-  if (op.extras || !QuickSimpleRnn::is_of_use(op, operands)) return nullptr;
+  if (!QuickSimpleRnn::is_of_use(op, operands)) return nullptr;
   return std::make_unique<QuickSimpleRnn>(op, operands, context);
 }
 
 std::unique_ptr<Kernel> onednn_kernel(const LstmOp &op, const Operands &operands,
                                       const OnednnContextPtr &context) {
-  if (op.extras || !QuickLstm::is_of_use(op, operands)) return nullptr;
+  if (!QuickLstm::is_of_use(op, operands)) return nullptr;
   return std::make_unique<QuickLstm>(op, operands, context);
 }
 

@@ -30,6 +30,7 @@ class QuickRecurrent : public ReferenceKernel<Op> {
         features_(size_of(operands.inputs[0], 2)),
         units_(size_of(operands.inputs[2], 0)),
         width_(size_of(operands.inputs[2], 1)),
+        first_extra_(operands.inputs.size() - op.extras.inputs()),
         shares_(batch_ < few_records * static_cast<size_t>(context->threads)
                     ? 1
                     : shares_of(*context, steps_ * batch_ * width_)),
@@ -49,11 +50,14 @@ class QuickRecurrent : public ReferenceKernel<Op> {
           are_apart ? bias(1) : nullptr);
     });
     if (operands.has_gradients()) prepare_backward(context);
+    add_kind(states_, state_gradient_);
   }
 
-  // Where gates leave out something each there is no product for all of them.
+  // Where gates leave out something each there is no product for all of them. What comes out is
+  // the states, which it is not where it begins with others, or with zeros for what is masked.
   static bool is_of_use(const Op &op, const Operands &operands) {
-    return !op.dropout && operands.inputs[0].size() > 0 && operands.outputs[0].size() > 0;
+    return !op.dropout && op.extras.states == 0 && !op.extras.zeroes_masked &&
+           operands.inputs[0].size() > 0 && operands.outputs[0].size() > 0;
   }
 
   void forward() override {
@@ -70,6 +74,7 @@ class QuickRecurrent : public ReferenceKernel<Op> {
           of_state_[share].run(rows(states_, step, records).data,
                                rows(products_, step, records).data);
         forward_cell(step, records);
+        keep_masked(step, records);
       }
     });
     for_each_row([&](size_t record, size_t step, size_t row) {
@@ -89,10 +94,12 @@ class QuickRecurrent : public ReferenceKernel<Op> {
         for (size_t record = first; record < end; ++record)
           add(this->output_gradient().data() + (record * steps_ + step) * units_,
               state_gradient_.data() + record * units_, units_);
+        take_masked(step, records);
         backward_cell(step, records);
         if (step > 0)
           back_to_state_[share].run(rows(products_gradient_, step, records).data,
                                     rows(state_gradient_, 0, records).data);
+        put_masked_back(step, records);
       }
     });
     if (back_to_kernel_) back_to_kernel_->run();
@@ -125,6 +132,11 @@ class QuickRecurrent : public ReferenceKernel<Op> {
   // another way than the products.
   virtual void backward_cell(size_t step, Records records) = 0;
 
+  // States of a cell, and what their gradient is computed in: under a mask both go past the cell.
+  void add_kind(const Array &states, const Array &gradient) {
+    kinds_.push_back({states, gradient, gradient ? buffer(1, units_) : Array()});
+  }
+
   // Rows of `columns` for each record of each step.
   Array buffer(size_t steps, size_t columns) const {
     return Array(
@@ -144,7 +156,7 @@ class QuickRecurrent : public ReferenceKernel<Op> {
     if (gate != sum) std::copy_n(sum, width_, gate);
   }
 
-  const size_t batch_, steps_, features_, units_, width_;
+  const size_t batch_, steps_, features_, units_, width_, first_extra_;
   const size_t shares_;
   const OnednnContextPtr context_of_share_;
   const Array x_;
@@ -155,6 +167,38 @@ class QuickRecurrent : public ReferenceKernel<Op> {
 
  private:
   static constexpr size_t few_records = 4;  // of a share: products of fewer rows are slow
+
+  struct Kind {
+    Array states, gradient, kept;
+  };
+
+  // The records that do not count at a step.
+  template <class Visit>
+  void for_each_masked(size_t step, Records records, const Visit &visit) const {
+    if (!this->op_.extras.has_mask) return;
+    const size_t time = this->op_.goes_backwards ? steps_ - 1 - step : step;
+    const float *mask = this->input(first_extra_).data();
+    for (const Kind &kind : kinds_)
+      for (size_t record = records.begin; record < records.end; ++record)
+        if (mask[record * steps_ + time] == 0) visit(kind, record);
+  }
+  void keep_masked(size_t step, Records records) const {
+    for_each_masked(step, records, [&](const Kind &kind, size_t record) {
+      std::copy_n(at(kind.states, step).row(record), units_, at(kind.states, step + 1).row(record));
+    });
+  }
+  void take_masked(size_t step, Records records) const {
+    for_each_masked(step, records, [&](const Kind &kind, size_t record) {
+      float *gradient = at(kind.gradient, 0).row(record);
+      std::copy_n(gradient, units_, at(kind.kept, 0).row(record));
+      std::fill_n(gradient, units_, 0.0F);
+    });
+  }
+  void put_masked_back(size_t step, Records records) const {
+    for_each_masked(step, records, [&](const Kind &kind, size_t record) {
+      std::copy_n(at(kind.kept, 0).row(record), units_, at(kind.gradient, 0).row(record));
+    });
+  }
 
   // As for_each_share(), one after the other.
   template <class Visit>
@@ -206,10 +250,10 @@ class QuickRecurrent : public ReferenceKernel<Op> {
   Matrix kernel(const Array &array) const { return matrix(array.data(), features_, width_); }
   Matrix recurrent(const Array &array) const { return matrix(array.data(), units_, width_); }
   float *bias(size_t row) const {
-    return this->inputs() == 4 ? this->input(3).data() + row * width_ : nullptr;
+    return first_extra_ == 4 ? this->input(3).data() + row * width_ : nullptr;
   }
   float *bias_gradient(size_t row) const {
-    if (this->inputs() < 4 || !this->input_gradient(3)) return nullptr;
+    if (first_extra_ < 4 || !this->input_gradient(3)) return nullptr;
     return this->input_gradient(3).data() + row * width_;
   }
   void add_up(const Array &gradients, float *sum) const {
@@ -219,6 +263,7 @@ class QuickRecurrent : public ReferenceKernel<Op> {
     });
   }
 
+  std::vector<Kind> kinds_;
   QuickProduct of_x_;
   std::vector<QuickProduct> of_state_, back_to_state_;  // of each share
   std::optional<QuickProduct> back_to_kernel_, back_to_recurrent_, back_to_x_;
