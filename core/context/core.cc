@@ -277,7 +277,8 @@ void Core::take_down(Steps &steps, std::chrono::milliseconds limit, Limit saves)
       is_busy_ = true;
   });
   steps.run([&] {
-    if (metric_events_) metric_events_->end(succeeded());
+    // They are in a storage as well.
+    if (metric_events_ && !is_busy_) metric_events_->end(succeeded());
   });
   steps.run([&] {
     if (events_ && !events_->finish(limit)) is_busy_ = true;
@@ -316,6 +317,7 @@ void Core::end_run() {
 
 void Core::deliver_last(std::chrono::milliseconds limit) {
   if (!shipper_ || shipper_->stop(limit)) return;
+  if (shipper_->is_busy()) is_busy_ = true;
   const std::string reason = shipper_->last_failure();
   throw Error(Code::timeout, "closing: the last reports could not be delivered within " +
                                  std::to_string(limit.count()) + " ms" +

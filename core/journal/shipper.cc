@@ -31,6 +31,8 @@ steady_clock::time_point after(milliseconds timeout) {
 // What is reported together should leave together, as the groups of a sample, which some masters
 // get as one row: the first of them may wake the thread before the others are there.
 constexpr milliseconds gathering{5};
+// How long a delivery that is under way at the end may take beyond the limit.
+constexpr milliseconds under_way{10'000};
 
 }  // namespace
 
@@ -296,6 +298,7 @@ Shipper::~Shipper() {
     return;
   }
   stop(milliseconds{0});
+  if (state_->thread.joinable()) state_->thread.join();
   state_->sink.on_progress(nullptr);
 }
 
@@ -345,9 +348,19 @@ bool Shipper::stop(milliseconds timeout) {
     }
     state_->sink.end_by(end);
     state_->spool.ring();
+    {
+      std::unique_lock lock(state_->mutex);
+      if (!state_->changed.wait_until(lock, end + under_way, [&] { return state_->finished; }))
+        return false;
+    }
     state_->thread.join();
   }
   return state_->complete;
+}
+
+bool Shipper::is_busy() {
+  const std::lock_guard joining(state_->joining);
+  return state_->thread.joinable();
 }
 
 void Shipper::call_every(milliseconds interval, std::function<void()> call) {

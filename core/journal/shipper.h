@@ -43,11 +43,13 @@ class Shipper {
   // before, or in a forked child.
   void flush(uint64_t sequence, std::optional<std::chrono::milliseconds> timeout);
 
-  // Closes the spool, delivers what there is within the timeout (beyond it only a delivery under
-  // way, to a sink that cannot end it; less where waiting is in vain), and ends the thread. Gives
-  // whether everything was delivered; then the files are gone, else they stay for recover_spool().
-  // A repeat gives the same answer.
+  // Closes the spool, delivers what there is within the timeout (beyond it, for 10 seconds, only a
+  // delivery under way, to a sink that cannot end it; less where waiting is in vain), and ends the
+  // thread. Gives whether everything was delivered; then the files are gone, else they stay for
+  // recover_spool(). A repeat gives the same answer.
   bool stop(std::chrono::milliseconds timeout);
+  // Whether the thread did not end for all that: the destructor waits for it.
+  bool is_busy();
 
   // Calls `call` on the shipper's thread at this interval, also where there is nothing to ship, but
   // not while a delivery goes on. What it throws becomes a warning. In place of an earlier call.

@@ -1,12 +1,19 @@
 // Closing when a step fails: the others are done all the same, and nothing is lost.
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sqlite3.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include "core/client/client.h"
 #include "core/context/core.h"
@@ -103,11 +110,60 @@ void a_host_that_closes_our_descriptors_holds_up_nothing_for_ever(void **) {
   }
 }
 
+// From now on no event file is made, by this thread and those that it starts: each waits for ever.
+void hang_event_files() {
+  constexpr uint32_t flags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC;
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, flags, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{std::size(program), program};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  // Nobody reads from the listener.
+  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter) < 0)
+    _exit(3);
+}
+
+void a_storage_that_hangs_under_event_files_holds_up_nothing_for_ever(void **) {
+  const PlainHome home;
+  const TemporaryDirectory directory;
+  const int status = test::run_in_child(directory.path(), [&] {
+    alarm(60);
+    CoreOptions options;
+    options.master = home.path;
+    options.log = [](const LogLine &) {};
+    options.close_limit = std::chrono::milliseconds(200);
+    std::shared_ptr<Core> core;
+    std::thread([&] {
+      hang_event_files();
+      core = Core::start(options);
+    }).join();
+    const journal::NamedValue loss{"loss", 0.125};
+    core->train().report_training(1, &loss, 1);
+    try {
+      core->close(master::RunEnd::ok);
+      return 1;
+    } catch (const Error &) {  // that not all was delivered
+    }
+    core.reset();
+    return 0;
+  });
+  assert_int_equal(status, 0);
+  const std::unique_ptr<client::Client> client = client::open_client(home.path);
+  client->sync();
+  assert_int_equal(client->list_metrics(1, std::nullopt, {})["metrics"].size(), 1);
+}
+
 }  // namespace
 
 int test_close() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_store_that_stays_locked_leaves_the_reports_for_later),
+      cmocka_unit_test(a_storage_that_hangs_under_event_files_holds_up_nothing_for_ever),
       cmocka_unit_test(a_host_that_closes_our_descriptors_holds_up_nothing_for_ever),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
