@@ -132,7 +132,7 @@ std::string read_apart(const std::string &name, size_t most,
   }
   if (count != 0 || answer.empty() || (WIFSIGNALED(status) && WTERMSIG(status) != 0))
     throw Error(Code::corrupt, "reading '" + name + "': it is a damaged HDF5 file");
-  const std::string rest = answer.substr(1);
+  std::string rest = answer.substr(1);
   if (answer[0] != 0) throw Error(code_from(static_cast<signed char>(answer[0])), rest);
   return rest;
 }
