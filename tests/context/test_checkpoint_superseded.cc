@@ -1,14 +1,9 @@
 // While a run goes on, the checkpoints stay that the configuration keeps, and the others go.
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
-#include <cstddef>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -16,6 +11,7 @@
 #include "core/context/core.h"
 #include "core/context/removals.h"
 #include "tests/context/child_process.h"
+#include "tests/context/hanging_call.h"
 #include "tests/context/home.h"
 #include "tests/expect_error.h"
 #include "tests/traced.h"
@@ -216,24 +212,6 @@ void killed_at_any_step_the_next_save_leaves_what_is_kept(void **) {
   }
 }
 
-// From now on the removal of a directory waits for ever, on this thread and on those that it
-// starts.
-void hang_removals() {
-  sock_filter program[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_unlinkat, 0, 3),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AT_REMOVEDIR, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog filter{std::size(program), program};
-  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  // Nobody reads from the listener.
-  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter) < 0)
-    _exit(3);
-}
-
 void a_storage_that_hangs_holds_up_no_end_of_a_run(void **) {
   const Keeping at;
   const int status = run_in_child(at.home.path(), [&] {
@@ -243,7 +221,7 @@ void a_storage_that_hangs_holds_up_no_end_of_a_run(void **) {
     std::shared_ptr<Core> core = Core::start(options);
     at.save(*core, 1);
     std::thread([&] {
-      hang_removals();
+      hang_call(SYS_unlinkat, AT_REMOVEDIR);
       at.save(*core, 2);
     }).join();
     const auto begin = std::chrono::steady_clock::now();

@@ -1,14 +1,9 @@
 // Closing when a step fails: the others are done all the same, and nothing is lost.
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sqlite3.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <cstddef>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -19,6 +14,7 @@
 #include "core/context/core.h"
 #include "tests/cmocka.h"
 #include "tests/context/child_process.h"
+#include "tests/context/hanging_call.h"
 #include "tests/sanitizer.h"
 #include "tests/temporary_directory.h"
 
@@ -110,24 +106,6 @@ void a_host_that_closes_our_descriptors_holds_up_nothing_for_ever(void **) {
   }
 }
 
-// From now on no event file is made, by this thread and those that it starts: each waits for ever.
-void hang_event_files() {
-  constexpr uint32_t flags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC;
-  sock_filter program[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, flags, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog filter{std::size(program), program};
-  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  // Nobody reads from the listener.
-  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter) < 0)
-    _exit(3);
-}
-
 void a_storage_that_hangs_under_event_files_holds_up_nothing_for_ever(void **) {
   const PlainHome home;
   const TemporaryDirectory directory;
@@ -139,7 +117,8 @@ void a_storage_that_hangs_under_event_files_holds_up_nothing_for_ever(void **) {
     options.close_limit = std::chrono::milliseconds(200);
     std::shared_ptr<Core> core;
     std::thread([&] {
-      hang_event_files();
+      // As an event file is made.
+      test::hang_call(SYS_openat, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC);
       core = Core::start(options);
     }).join();
     const journal::NamedValue loss{"loss", 0.125};
