@@ -300,6 +300,24 @@ def an_interrupt_pauses_and_resuming_goes_on(store):
 
 
 @test
+def one_whose_storage_went_away_is_not_resumed(store):
+    storage = os.path.join(store.home, "checkpoints")
+    os.mkdir(storage)
+    text = config(SINGLE, checkpoint_storage={"type": "directory", "container_path": storage})
+    process = start(store, write(store, text), "--", TRAINEE, TRAINEE_HOLD=hold(store))
+    wait_until(lambda: has(store, "SELECT 1 FROM metrics"), "a report")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    before = rows(store, "SELECT state, last_run, restarts FROM trials")
+    os.rename(storage, storage + ".away")
+    open(storage, "w").close()
+    out = store.run_loudly("run", "--resume", "1", expect=2)
+    assert f"'{storage}' is no directory" in out, out
+    assert rows(store, "SELECT state, last_run, restarts FROM trials") == before
+    assert rows(store, "SELECT state FROM experiments") == [("PAUSED",)]
+
+
+@test
 def another_det_pauses_and_kills_what_runs(store):
     process = start(store, write(store, config(SINGLE)), "--", TRAINEE, TRAINEE_HOLD=hold(store))
     wait_until(lambda: has(store, "SELECT 1 FROM metrics"), "a report")

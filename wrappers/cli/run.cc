@@ -58,6 +58,11 @@ void tell(const std::string &file, const std::vector<config::ConfigProblem> &pro
     std::fprintf(stderr, "%s\n", printable(config::describe(file, problem)).c_str());
 }
 
+void require_usable_storage(const Json &config) {
+  storage::require_usable(*storage::make_storage(config.at("checkpoint_storage"), std::nullopt,
+                                                 std::make_shared<Logger>()));
+}
+
 int64_t make_experiment(const RunOptions &options, const fs::path &home,
                         const launcher::Launcher &launcher, engine::Engine &engine) {
   const config::ExperimentConfigSources sources =
@@ -80,8 +85,7 @@ int64_t make_experiment(const RunOptions &options, const fs::path &home,
     throw Failure(ExitCode::usage,
                   "no command to run: give it behind '--', or as 'entrypoint' in " + options.file);
   launcher::require_runnable(config, plan, launcher);
-  storage::require_usable(*storage::make_storage(config.at("checkpoint_storage"), std::nullopt,
-                                                 std::make_shared<Logger>()));
+  require_usable_storage(config);
   return engine.create_experiment(config, sources.text, plan);
 }
 
@@ -171,6 +175,7 @@ Finished supervise_here(const Session &session, const RunOptions &options,
     throw Failure(ExitCode::state, "experiment " + std::to_string(experiment->id) + " is " +
                                        experiment->state + "; 'det best " +
                                        std::to_string(experiment->id) + "' shows its result");
+  if (experiment) require_usable_storage(experiment->config);
   launcher::LocalLauncher launcher(launcher::Slots::of_machine(
       options.slots || !experiment ? options.slots : experiment->launch.slots));
   const int64_t id = experiment ? experiment->id : make_experiment(options, home, launcher, engine);
