@@ -72,10 +72,13 @@ void *realloc(void *memory, size_t size) {
 #endif
 
 // Not inlined: the compiler would see malloc() and operator delete as a pair that does not match.
-[[gnu::noinline]] void *operator new(size_t size) {
-  if (det::test::runs_out(det::test::Allocations::of_cpp)) throw std::bad_alloc();
+[[gnu::noinline]] void *operator new(size_t size, const std::nothrow_t &) noexcept {
+  if (det::test::runs_out(det::test::Allocations::of_cpp)) return nullptr;
   const det::test::Spared counted_already;
-  void *memory = std::malloc(size);
+  return std::malloc(size);
+}
+[[gnu::noinline]] void *operator new(size_t size) {
+  void *memory = operator new(size, std::nothrow);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }

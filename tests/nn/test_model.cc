@@ -302,9 +302,12 @@ void test_an_id_that_is_in_no_table_is_told_with_its_record(void **) {
 }  // namespace
 }  // namespace det::test
 
-void *operator new(size_t size) {
+void *operator new(size_t size, const std::nothrow_t &) noexcept {
   ++det::test::allocations;
-  if (void *memory = std::malloc(size)) return memory;
+  return std::malloc(size);
+}
+void *operator new(size_t size) {
+  if (void *memory = operator new(size, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
 void operator delete(void *memory) noexcept { std::free(memory); }
