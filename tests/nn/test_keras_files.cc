@@ -1,6 +1,8 @@
 // Files that Keras wrote (tests/nn/fixtures/keras_files.py): read as what they are, or refused.
 #include "wrappers/nn/files/keras_file.h"
 
+#include <sys/stat.h>
+
 #include <cmath>
 #include <fstream>
 #include <random>
@@ -107,6 +109,15 @@ void test_weights_alone_are_no_model(void **) {
   expect_error(Code::not_found, [&] { nn::read_keras_model(files / "none.h5"); });
 }
 
+void test_what_is_no_file_of_keras_is_refused(void **) {
+  const TemporaryDirectory directory;
+  write(directory / "text.h5", "no HDF5");
+  assert_int_equal(mkfifo((directory / "fifo.h5").c_str(), 0600), 0);
+  for (const fs::path &path : {directory.path(), directory / "text.h5", directory / "fifo.h5"})
+    assert_true(contains(expect_error(Code::corrupt, [&] { nn::read_keras_model(path); }),
+                         "neither an HDF5 file nor a zip archive"));
+}
+
 // Cut anywhere, or with other bytes.
 void test_damaged_files_are_refused(void **) {
   const TemporaryDirectory directory;
@@ -160,6 +171,7 @@ int test_keras_files() {
       cmocka_unit_test(test_weights_are_read_into_layers_of_other_names),
       cmocka_unit_test(test_files_of_another_model_are_refused),
       cmocka_unit_test(test_weights_alone_are_no_model),
+      cmocka_unit_test(test_what_is_no_file_of_keras_is_refused),
       cmocka_unit_test(test_damaged_files_are_refused),
 #else
       cmocka_unit_test(test_files_of_keras_are_refused_by_their_kind),

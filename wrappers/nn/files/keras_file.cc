@@ -1,10 +1,14 @@
 #include "wrappers/nn/files/keras_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
-#include <fstream>
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 
 #ifdef DET_HAS_HDF5
 #include <zip.h>
@@ -28,7 +32,11 @@ enum class Kind { none, hdf5, zip };
 
 Kind kind_of(const fs::path &path) {
   std::array<char, 8> first{};
-  std::ifstream(path, std::ios::binary).read(first.data(), first.size());
+  struct stat about {};
+  const Fd file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!file || fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode) ||
+      pread(file.get(), first.data(), first.size(), 0) < 0)
+    return Kind::none;
   const std::string_view begins(first.data(), first.size());
   if (begins == "\x89HDF\r\n\x1a\n") return Kind::hdf5;
   return begins.starts_with("PK\x03\x04") ? Kind::zip : Kind::none;
@@ -328,9 +336,14 @@ std::string weights_in(const Model &model, const Hdf5File &file) {
 
 Json read_keras_model(const fs::path &path) {
   const std::string name = path.string();
-  if (!fs::exists(path))
-    throw Error(Code::not_found, "reading '" + name + "': there is no such file");
-  if (kind_of(path) == Kind::zip)
+  const Kind kind = kind_of(path);
+  if (kind == Kind::none) {
+    open_file(path, O_RDONLY | O_NONBLOCK);  // which says why it cannot be read
+    throw Error(Code::corrupt, "reading '" + name +
+                                   "': it is neither an HDF5 file nor a zip archive, as the files "
+                                   "of Keras are");
+  }
+  if (kind == Kind::zip)
     return parse_json_object(Archive(path).read("config.json", largest_description),
                              "config.json of '" + name + "'");
   const std::string described = read_apart(name, largest_description, [&] {
