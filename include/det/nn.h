@@ -53,9 +53,9 @@ DET_API det_status det_nn_model_create(const char *json, const det_nn_model_opti
  * @param[in]  path     Of the file.
  * @param[in]  options  NULL: the defaults.
  * @param[out] out      Release it with det_nn_model_free().
- * @return DET_OK; DET_E_NOT_FOUND; DET_E_CORRUPT; DET_E_INVALID (weights alone; and as
- * det_nn_model_create()), DET_E_UNSUPPORTED (likewise; or a library that was built without libhdf5
- * and libzip), DET_E_NOMEM.   @since 0.1 */
+ * @return DET_OK; DET_E_NOT_FOUND; DET_E_CORRUPT; DET_E_INVALID (the file has weights alone);
+ * DET_E_UNSUPPORTED (the library was built without libhdf5 and libzip); and the errors of
+ * det_nn_model_create().   @since 0.1 */
 DET_API det_status det_nn_model_load(const char *path, const det_nn_model_options *options,
                                      det_nn_model **out, det_error *err) DET_NOEXCEPT;
 

@@ -121,7 +121,7 @@ void remove_files(const Session &session, const FileOptions &options) {
 void set_pinned(const Session &session, const FileOptions &options, bool pinned) {
   for (const std::string &id : options.ids) {
     Client client = session.connect();
-    const std::string uuid = text_of(field(client.find_checkpoint(id), "uuid"));
+    const std::string uuid = whole_id(client, id);
     const Json answer = client.pin_checkpoint(uuid, pinned);
     tell(options, {{"uuid", uuid}, {"pinned", field(answer, "pinned")}},
          "Checkpoint " + uuid + (pinned ? " is pinned." : " is not pinned."));

@@ -11,9 +11,9 @@ namespace det::nn {
 // Whether a file is one of them by its first bytes: HDF5 (.h5, .weights.h5) or a zip (.keras).
 bool is_keras_file(const std::filesystem::path &path);
 
-// What Model() takes, of a whole model. Throws Code::not_found, Code::corrupt, and Code::invalid
-// where there are only weights; Code::unsupported where this library was built without libhdf5 and
-// libzip.
+// The description of a whole model, as Model() takes it. Throws Code::not_found, Code::corrupt,
+// Code::invalid for a file of weights alone, and Code::unsupported if this library was built
+// without libhdf5 and libzip.
 Json read_keras_model(const std::filesystem::path &path);
 
 // The weights of a whole model, or of a file of them. They belong to the layers of the same names,

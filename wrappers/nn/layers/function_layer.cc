@@ -236,17 +236,22 @@ Value side_by_side(const Call &call) {
   return call.builder.add(ConcatenateOp{axis}, parts);
 }
 
-// The sum is the product with ones: of all numbers, of each record's too, as what AddLoss takes.
-Value total_of(const Call &call, Value x, bool is_mean) {
-  const int64_t count = elements_of(call.builder.shape(x));
+// The sum or the mean of each row, as a product with ones.
+Value reduced_rows(const Call &call, Value rows, bool is_mean) {
+  const int64_t count = call.builder.shape(rows).back();
   const Array ones({{count, 1}, Dtype::f32});
   std::fill_n(ones.data(), ones.size(), is_mean ? 1 / static_cast<float>(count) : 1.0F);
-  const Value row = add(call, ReshapeOp{{1, count}}, x);
-  return add(call, ReshapeOp{Shape{}},
-             call.builder.add(DenseOp{}, {row, call.builder.constant(ones)}));
+  return call.builder.add(DenseOp{}, {rows, call.builder.constant(ones)});
 }
 
-// Along some axes likewise.
+// Of all numbers in the batch, as AddLoss takes it.
+Value total_of(const Call &call, Value x, bool is_mean) {
+  const int64_t count = elements_of(call.builder.shape(x));
+  const Value row = add(call, ReshapeOp{{1, count}}, x);
+  return add(call, ReshapeOp{Shape{}}, reduced_rows(call, row, is_mean));
+}
+
+// The sum or the mean along the axes that the call names; without them, of all numbers.
 Computed summed(bool is_mean) {
   return [is_mean](const Call &call) -> Value {
     const Value x = call.x();
@@ -257,10 +262,7 @@ Computed summed(bool is_mean) {
     const Shape axes = call.sizes(call.option("axis"));
     const LastAxes last(shape, axes, call.calling());
     const Value rows = last.put_last(call.builder, x);
-    const int64_t count = call.builder.shape(rows).back();
-    const Array ones({{count, 1}, Dtype::f32});
-    std::fill_n(ones.data(), ones.size(), is_mean ? 1 / static_cast<float>(count) : 1.0F);
-    const Value sum = call.builder.add(DenseOp{}, {rows, call.builder.constant(ones)});
+    const Value sum = reduced_rows(call, rows, is_mean);
     std::vector<bool> is_summed(shape.size(), false);
     for (const int64_t one : axes) is_summed[call.axis(one, shape.size())] = true;
     Shape left;

@@ -21,7 +21,8 @@ struct Confusion {
 // them but AUC tells a number at each, "precision_at_0.2".
 std::unique_ptr<Metric> make_confusion_metric(const std::string &folded, const std::string &name,
                                               Fields &fields);
-// Likewise. Without an average it tells a number of each class of the prediction, "f1_score_0".
+// F1Score and FBetaScore; null for other names. Without an average they tell one number for each
+// class of the prediction, "f1_score_0".
 std::unique_ptr<Metric> make_f_score(const std::string &folded, const std::string &name,
                                      Fields &fields, const ArrayType &prediction);
 

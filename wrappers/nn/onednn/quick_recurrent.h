@@ -53,8 +53,8 @@ class QuickRecurrent : public ReferenceKernel<Op> {
     add_kind(states_, state_gradient_);
   }
 
-  // Where gates leave out something each there is no product for all of them. What comes out is
-  // the states, which it is not where it begins with others, or with zeros for what is masked.
+  // One product serves all gates, so that each cannot have a dropout of its own. The outputs serve
+  // as the states, so that there are no initial states, and no zeros in place of masked steps.
   static bool is_of_use(const Op &op, const Operands &operands) {
     return !op.dropout && op.extras.states == 0 && !op.extras.zeroes_masked &&
            operands.inputs[0].size() > 0 && operands.outputs[0].size() > 0;
