@@ -125,7 +125,7 @@ void arguments_that_must_agree_are_compared(void **) {
 }
 
 // In which ranks that wait for each other must both have come.
-constexpr std::chrono::milliseconds to_meet{under_tsan ? 4000 : 1000};
+constexpr std::chrono::milliseconds to_meet{under_tsan ? 4000 : 3000};
 
 // Each waits for the other, in different channels.
 void a_global_call_against_a_local_one_names_both(void **) {

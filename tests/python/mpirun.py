@@ -42,7 +42,7 @@ def mpirun(module: str, count: int, cases: tuple[str, ...]) -> Job:
             env={**os.environ, **settings},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=550,
         )
         failures: dict[str, dict[int, str | None]] = {case: {} for case in cases}
         for path in Path(folder).glob("*.json"):
