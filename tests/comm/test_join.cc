@@ -154,7 +154,8 @@ void several_machines_need_an_address_and_a_secret(void **) {
   launch.ranks = {0, 2, 0, 1, 0, 2};
   assert_true(contains(expect_error(Code::invalid, [&] { comm::join(launch, {}); }), "chief_ip"));
   launch.chief_ip = "127.0.0.1";
-  assert_true(contains(expect_error(Code::invalid, [&] { comm::join(launch, {}); }),
+  const comm::JoinOptions free{.port = free_port()};
+  assert_true(contains(expect_error(Code::invalid, [&] { comm::join(launch, free); }),
                        "DET_DISTRIBUTED_SECRET"));
 }
 
@@ -228,12 +229,17 @@ std::vector<std::string> join_as_processes(int nodes, int per_node, bool force_t
                                            const std::function<void(int)> &before) {
   const int port = free_port();
   std::vector<std::pair<pid_t, int>> children;
+  int start[2];  // closed when all are there, so that they wait for the same time
+  assert_int_equal(pipe(start), 0);
   for (int rank = 0; rank < nodes * per_node; ++rank) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     const pid_t child = fork();
     if (child == 0) {
       std::string text;
+      char none;
+      close(start[1]);
+      (void)!read(start[0], &none, 1);
       try {
         before(rank);
         comm::Launch launch;
@@ -249,6 +255,7 @@ std::vector<std::string> join_as_processes(int nodes, int per_node, bool force_t
     close(ends[1]);
     children.emplace_back(child, ends[0]);
   }
+  for (const int end : start) close(end);
   std::vector<std::string> said;
   for (const auto &[child, end] : children) {
     char text[2000] = "";
