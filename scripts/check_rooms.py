@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the arrows of docs/conventions.md: an include points down only, nothing but the engine knows
-the store, each room has its namespace, and no two headers have one name."""
+the store, each room has its namespace, no two headers have one name, and ./test has each room."""
 
 import re
 import sys
@@ -65,6 +65,11 @@ for folder in ["core", "capi", "wrappers/cli", "wrappers/nn", "wrappers/keras"]:
             look_at(path.relative_to(root).as_posix())
         if path.suffix == ".h" and headers.setdefault(path.name, path) != path:
             failures.append(f"{path.relative_to(root)}: {headers[path.name].relative_to(root)} has that name")
+
+rooms = re.search(r'^rooms="([^"]*)"', (root / "test").read_text(), re.MULTILINE).group(1).split()
+for room in sorted(path.name for path in (root / "core").iterdir() if path.is_dir()):
+    if room not in rooms:
+        failures.append(f"test: no part is the room {room}")
 
 print("\n".join(failures))
 sys.exit(1 if failures else 0)
