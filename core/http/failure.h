@@ -7,7 +7,6 @@
 
 #include "core/base/error.h"
 #include "core/http/message.h"
-#include "core/http/peer.h"
 
 namespace det::http {
 

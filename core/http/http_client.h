@@ -5,16 +5,25 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "core/base/log.h"
 #include "core/base/wake.h"
 #include "core/http/message.h"
-#include "core/http/peer.h"
-#include "core/http/proxy.h"
 #include "core/http/retry.h"
 #include "core/http/tls.h"
 
 namespace det::http {
+
+// Which proxy stands before which master; empty: none.
+struct ProxyOptions {
+  std::string http;   // for http:// masters
+  std::string https;  // for https:// masters
+  std::string none;   // hosts reached directly, separated by commas; "*": all
+
+  // The usual variables, in upper or lower case: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY.
+  static ProxyOptions from_environment();
+};
 
 struct HttpOptions {
   Peer peer{};

@@ -106,9 +106,14 @@ void Transfer::prepare(const HttpRequest &request) {
   set_option(handle, CURLOPT_HTTPHEADER, headers_.get());
 
   set_option(handle, CURLOPT_URL, request.url.c_str());
-  options_.proxy.apply(handle, request.url);
+  // An empty text keeps libcurl from reading the environment on its thread, where the host's
+  // setenv() would be a race.
+  const ProxyOptions &proxy = options_.proxy;
+  const bool is_https = request.url.starts_with("https:");
+  set_option(handle, CURLOPT_PROXY, (is_https ? proxy.https : proxy.http).c_str());
+  set_option(handle, CURLOPT_NOPROXY, proxy.none.c_str());
   // Streams of one connection instead of many, where the first one is not known yet.
-  const bool share = options_.http2 && request.url.starts_with("https:");
+  const bool share = options_.http2 && is_https;
   set_option(handle, CURLOPT_PIPEWAIT, share ? 1L : 0L);
   set_option(handle, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.connect_timeout.count()));
   set_option(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout.count()));
