@@ -12,7 +12,7 @@ if sys.version_info < (3, 9):  # noqa: UP036  which an older Python says in othe
         f"{sys.version_info[0]}.{sys.version_info[1]}: run the program with a newer one"
     )
 
-from detcore.errors import Error
+from detcore.errors import Error, InvalidHP
 
 if TYPE_CHECKING:
     from detcore import client, core, search, storage, trial
@@ -41,15 +41,6 @@ _ELSEWHERE = {
     "TrialInfo": "detcore.core._info",
     "get_cluster_info": "detcore.core._info",
 }
-
-
-class InvalidHP(Exception):
-    """Raised by a trial whose hyperparameters cannot be trained: the search goes on without it."""
-
-    def __init__(self, msg: str | None = None) -> None:
-        if msg is not None and not isinstance(msg, str):
-            raise TypeError(f"InvalidHP takes text, not {type(msg).__name__}")
-        super().__init__(msg if msg is not None else "the hyperparameters cannot be trained")
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Sequence
 from typing import Any
 
-import detcore
 from detcore import _abi, _capi
 from detcore.errors import Error, NotFoundError
 
@@ -24,7 +23,7 @@ BUSY = 4  # its exit code when another one runs the experiment
 
 def command() -> str:
     """Where `det` is: named by the variable, in the package, in its environment, in PATH."""
-    package = pathlib.Path(detcore.__file__).parent
+    package = pathlib.Path(__file__).parent
     beside = [package / "bin" / "det", pathlib.Path(sys.prefix, "bin/det")]
     chosen = os.environ.get(VARIABLE)
     found = chosen or next((str(path) for path in beside if path.exists()), shutil.which("det"))

@@ -1,7 +1,7 @@
-"""What calls of the library raise.
+"""What calls of the library raise, and what a trial raises.
 
-Each class is a detcore.Error, and also the exception of Python that says the same, which is what
-determined.core raised: `except ValueError` goes on to work.
+Each class except InvalidHP is a detcore.Error, and also the exception of Python that says the
+same, which is what determined.core raised: `except ValueError` goes on to work.
 """
 
 from __future__ import annotations
@@ -49,6 +49,15 @@ def _restored(
     kind: type[Error], message: str, code: int, os_errno: int, http_status: int, retryable: bool
 ) -> Error:
     return kind(message, code=code, os_errno=os_errno, http_status=http_status, retryable=retryable)
+
+
+class InvalidHP(Exception):
+    """Raised by a trial whose hyperparameters cannot be trained: the search goes on without it."""
+
+    def __init__(self, msg: str | None = None) -> None:
+        if msg is not None and not isinstance(msg, str):
+            raise TypeError(f"InvalidHP takes text, not {type(msg).__name__}")
+        super().__init__(msg if msg is not None else "the hyperparameters cannot be trained")
 
 
 class InvalidArgumentError(Error, ValueError):

@@ -17,10 +17,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from detcore.client import _client, _create
-from detcore.client._checkpoint import Checkpoint
 from detcore.client._client import Client
 from detcore.client._connection import options_of
-from detcore.client._experiment import BestTrial, Experiment
+from detcore.client._experiments import BestTrial, Checkpoint, Experiment, Trial
 from detcore.client._logs import LogLine
 from detcore.client._metrics import MetricSeries, TrialMetrics
 from detcore.client._states import (
@@ -33,7 +32,6 @@ from detcore.client._states import (
     TrialSortBy,
     TrialState,
 )
-from detcore.client._trial import Trial
 
 __all__ = [
     "BestTrial",

@@ -14,13 +14,11 @@ from detcore._interruptible import interruptible
 from detcore._json import encode
 from detcore._owned import Owned
 from detcore.client import _metrics
-from detcore.client._checkpoint import Checkpoint
 from detcore.client._connection import Connection, entries, options_of, page_of
 from detcore.client._create import create_experiment
-from detcore.client._experiment import Experiment
+from detcore.client._experiments import Checkpoint, Experiment, Trial
 from detcore.client._record import Listing, ordered
 from detcore.client._states import ExperimentSortBy, OrderBy
-from detcore.client._trial import Trial
 
 
 class Client:

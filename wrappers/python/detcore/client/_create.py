@@ -6,21 +6,26 @@ import os
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from detcore._det_run import DetRun, read_config, with_label
 from detcore._json import encode
 
 if TYPE_CHECKING:
-    from detcore.client._client import Client
-    from detcore.client._experiment import Experiment
+    from detcore.client._experiments import Experiment
 
 _started: list[DetRun] = []  # they outlive their callers, and this process
 
 
+class Lists(Protocol):
+    """The part of a Client that finds what `det run` made."""
+
+    def list_experiments(self, *, labels: Sequence[str]) -> Iterator[Experiment]: ...
+
+
 def create_experiment(
-    open_client: Callable[[], Client],
+    open_client: Callable[[], Lists],
     master: str | None,
     config: dict[str, Any] | str | os.PathLike[str],
     model_dir: str | os.PathLike[str] | None,
@@ -46,7 +51,7 @@ def create_experiment(
             time.sleep(0.02)
 
 
-def _made(open_client: Callable[[], Client], label: str) -> list[Experiment]:
+def _made(open_client: Callable[[], Lists], label: str) -> list[Experiment]:
     try:
         return list(open_client().list_experiments(labels=[label]))
     except LookupError:  # no store yet: `det run` makes it

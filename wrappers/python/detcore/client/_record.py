@@ -6,13 +6,13 @@ import collections
 import datetime
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from detcore.client._states import OrderBy
 from detcore.errors import Error
 
 if TYPE_CHECKING:
-    from detcore.client._client import Client
+    from detcore.client._connection import Connection
 
 T = TypeVar("T")
 R = TypeVar("R", bound="Record")
@@ -29,6 +29,14 @@ def number(value: Any) -> float | None:
 
 def time(value: str | None) -> datetime.datetime | None:
     return None if value is None else datetime.datetime.fromisoformat(value.replace("Z", "+00:00"))
+
+
+class Source(Protocol):
+    """What a record is read through: a Client."""
+
+    _connection: Connection
+
+    def _ask_about(self, function: str, identity: int | str, *arguments: Any) -> dict[str, Any]: ...
 
 
 class Fact(Generic[T]):
@@ -50,7 +58,7 @@ class Record:
 
     _identity = "id"
 
-    def __init__(self, client: Client, entry: dict[str, Any]) -> None:
+    def __init__(self, client: Source, entry: dict[str, Any]) -> None:
         self._client = client
         self._entry = entry
         self._whole = False

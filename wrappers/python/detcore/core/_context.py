@@ -9,7 +9,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from detcore import InvalidHP, _abi
+from detcore import _abi
 from detcore._capi import library, milliseconds
 from detcore._json import encode
 from detcore.core import _info
@@ -22,7 +22,7 @@ from detcore.core._profiler import ProfilerContext
 from detcore.core._searcher import SearcherContext
 from detcore.core._tensorboard import TensorboardContext
 from detcore.core._train import TensorboardMode, TrainContext
-from detcore.errors import StateError
+from detcore.errors import InvalidHP, StateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -1,7 +1,10 @@
 """Trials of tf.estimator: a class says what estimator and what data, the rest is done for it."""
 
-from detcore.estimator._context import EstimatorContext, EstimatorTrialContext
-from detcore.estimator._experimental import EstimatorExperimentalContext
+from detcore.estimator._context import (
+    EstimatorContext,
+    EstimatorExperimentalContext,
+    EstimatorTrialContext,
+)
 from detcore.estimator._load import load_estimator_from_checkpoint_path
 from detcore.estimator._native import EstimatorNativeContext, init
 from detcore.estimator._reducer import MetricReducer

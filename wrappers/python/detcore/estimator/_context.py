@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from detcore.estimator import _reducer
 from detcore.estimator._distributed_optimizer import distribute
-from detcore.estimator._experimental import EstimatorExperimentalContext
 from detcore.trial import CheckFailedError, TrialContext
+from detcore.trial._dataset_cache import DatasetCaching
 from detcore.trial._tensorflow import tf
 
 if TYPE_CHECKING:
@@ -17,6 +17,21 @@ if TYPE_CHECKING:
     from detcore.trial._gradients import Gradients
 
 _log = logging.getLogger("detcore.estimator")
+
+
+class EstimatorExperimentalContext(DatasetCaching):
+    """The features of the context that were experiments once."""
+
+    _context: EstimatorContext
+
+    def make_metric(
+        self,
+        metric: Any,
+        reducer: _reducer.MetricReducer | Callable[[list[Any]], Any],
+        numpy_dtype: Any,
+    ) -> tuple[Any, Any]:
+        """As that of the context."""
+        return self._context.make_metric(metric, reducer, numpy_dtype)
 
 
 class EstimatorContext(TrialContext):
@@ -42,7 +57,11 @@ class EstimatorContext(TrialContext):
                 f"{self.distributed.size} ranks; make the optimizer and pass the object"
             )
         self._optimizer_wrapped = True
-        return optimizer if self.distributed.size == 1 else distribute(optimizer, self)
+        return (
+            optimizer
+            if self.distributed.size == 1
+            else distribute(optimizer, lambda: self._gradients)
+        )
 
     def wrap_dataset(self, dataset: Any, shard_dataset: bool = True) -> Any:
         """For every tf.data.Dataset, as soon as it is made: each rank gets its share of it. Without
@@ -71,7 +90,12 @@ class EstimatorContext(TrialContext):
         batches. What it returns becomes an array of `numpy_dtype`. TypeError: `metric` is none of
         these.
         """
-        return _reducer.make_metric(self, metric, reducer, numpy_dtype)
+        return _reducer.make_metric(
+            self.distributed, self._note_failure, metric, reducer, numpy_dtype
+        )
+
+    def _note_failure(self, failure: BaseException) -> None:
+        self._failure = failure
 
 
 class EstimatorTrialContext(EstimatorContext):

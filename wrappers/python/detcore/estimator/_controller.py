@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from detcore import InvalidHP
+from detcore.errors import InvalidHP
 from detcore.estimator import _prepare, _ranks
 from detcore.estimator._checkpoint import Checkpoint
 from detcore.estimator._hooks import ControlHook, StopHook
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from detcore.core import Context
     from detcore.estimator._context import EstimatorContext
-    from detcore.estimator._trial import EstimatorTrial
 
 _log = logging.getLogger("detcore.estimator")
 
@@ -34,7 +33,7 @@ class Controller:
 
     def __init__(
         self,
-        trial_class: Callable[[Any], EstimatorTrial],
+        trial_class: Callable[[Any], _prepare.Builder],
         context: EstimatorContext,
         core: Context,
         workloads: WorkloadSource,

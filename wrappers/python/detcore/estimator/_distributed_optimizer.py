@@ -9,7 +9,8 @@ from detcore.trial._gradients import override_in_place
 from detcore.trial._tensorflow import tf
 
 if TYPE_CHECKING:
-    from detcore.estimator._context import EstimatorContext
+    from collections.abc import Callable
+
     from detcore.trial._gradients import Gradients
 
 _v1 = tf.compat.v1
@@ -18,16 +19,17 @@ _SUMS = "detcore_gradient_sums"
 _IS_DISTRIBUTED = "_is_distributed"
 
 
-def distribute(optimizer: Any, context: EstimatorContext) -> Any:
+def distribute(optimizer: Any, gradients: Callable[[], Gradients | None]) -> Any:
     """Changes the optimizer in place, so that what trains with it applies the sums of all ranks.
-    Of a function that makes one: one that makes such."""
+    Of a function that makes one: one that makes such. `gradients`: of the graph that is made, None
+    where nothing is trained in it."""
     if isinstance(optimizer, _v1.train.Optimizer):
         # What clips gradients between the two must see the sums.
-        _override(optimizer, context, compute_gradients=_compute, apply_gradients=_apply)
+        _override(optimizer, gradients, compute_gradients=_compute, apply_gradients=_apply)
     elif hasattr(optimizer, "apply_gradients"):
-        _override(optimizer, context, apply_gradients=_apply)
+        _override(optimizer, gradients, apply_gradients=_apply)
     elif callable(optimizer):
-        return lambda: distribute(optimizer(), context)
+        return lambda: distribute(optimizer(), gradients)
     else:
         raise TypeError(
             "wrap_optimizer() takes an optimizer, or a function that makes one, not a "
@@ -36,7 +38,7 @@ def distribute(optimizer: Any, context: EstimatorContext) -> Any:
     return optimizer
 
 
-def _override(optimizer: Any, context: EstimatorContext, **methods: Any) -> None:
+def _override(optimizer: Any, gradients: Callable[[], Gradients | None], **methods: Any) -> None:
     if hasattr(optimizer, _IS_DISTRIBUTED):  # it was given before
         return
     base = type(optimizer)
@@ -44,9 +46,10 @@ def _override(optimizer: Any, context: EstimatorContext, **methods: Any) -> None
     def method(name: str) -> Any:
         def call(self: Any, *arguments: Any, **options: Any) -> Any:
             plain = functools.partial(getattr(base, name), self)
-            if context._gradients is None:  # nothing is trained in this graph
+            of_graph = gradients()
+            if of_graph is None:
                 return plain(*arguments, **options)
-            return methods[name](self, plain, context._gradients, *arguments, **options)
+            return methods[name](self, plain, of_graph, *arguments, **options)
 
         return call
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from detcore.estimator import _dropout
 from detcore.trial import CheckFailedError
@@ -10,7 +10,6 @@ from detcore.trial._tensorflow import tf
 
 if TYPE_CHECKING:
     from detcore.estimator._context import EstimatorContext
-    from detcore.estimator._controller import Controller
 
 _v1 = tf.compat.v1
 
@@ -28,10 +27,19 @@ class StopHook(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
                 self._context.set_stop_requested(True)
 
 
+class Workloads(Protocol):
+    """What happens between two batches: a Controller."""
+
+    session: Any
+
+    def next_training(self) -> int | None: ...
+    def end_training(self, batches: list[dict[str, float]]) -> None: ...
+
+
 class ControlHook(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
     """Counts the batches of a workload, and has the next ones done between two batches."""
 
-    def __init__(self, controller: Controller, context: EstimatorContext) -> None:
+    def __init__(self, controller: Workloads, context: EstimatorContext) -> None:
         self._controller = controller
         self._context = context
         self._batches: list[Any] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from detcore.estimator import _dropout
 from detcore.estimator._hooks import StopHook
@@ -16,12 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from detcore.estimator._context import EstimatorContext
-    from detcore.estimator._trial import EstimatorTrial
     from detcore.trial._gradients import Gradients
 
 _v1 = tf.compat.v1
 # Seconds between the checkpoints of TensorFlow itself, of which the first is enough.
 _NEVER = 9999999999999999
+
+
+class Builder(Protocol):
+    """What makes the parts: an EstimatorTrial."""
+
+    def build_estimator(self) -> Any: ...
+    def build_train_spec(self) -> Any: ...
+    def build_validation_spec(self) -> Any: ...
+    def build_serving_input_receiver_fns(self) -> dict[str, Any]: ...
 
 
 class Parts(NamedTuple):
@@ -44,7 +52,7 @@ def version_one(trial_seed: int) -> None:
     _random_state.seed(trial_seed)
 
 
-def parts(trial: EstimatorTrial) -> Parts:
+def parts(trial: Builder) -> Parts:
     def built(method: Callable[[], Any], kind: type, name: str) -> Any:
         part = method()
         if not isinstance(part, kind):

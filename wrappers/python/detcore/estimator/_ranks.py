@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from detcore import InvalidHP
 from detcore._trial_gradients import average_metrics, broadcast_arrays
+from detcore.errors import InvalidHP
 from detcore.trial._same_variables import check_same
 from detcore.trial._tensorflow import tf
 

@@ -15,7 +15,7 @@ from detcore.trial._tensorflow import tf
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from detcore.estimator._context import EstimatorContext
+    from detcore.core import DistributedContext
 
 # In the graph of a validation: the values of metrics that were made, for their order.
 _VALUES = "detcore_metric_values"
@@ -52,12 +52,14 @@ class _OfAllBatches(MetricReducer):
 
 
 def make_metric(
-    context: EstimatorContext,
+    distributed: DistributedContext,
+    note_failure: Callable[[BaseException], None],
     metric: Any,
     reducer: MetricReducer | Callable[[list[Any]], Any],
     numpy_dtype: Any,
 ) -> tuple[Any, Any]:
-    """Its value, for after the last batch, and its update, for each batch."""
+    """Its value, for after the last batch, and its update, for each batch. TensorFlow passes on the
+    text of what a reducer raises; `note_failure` gets that itself."""
     _check(metric)
     if not isinstance(reducer, MetricReducer):
         if not callable(reducer):
@@ -71,10 +73,10 @@ def make_metric(
         accumulated[0] = reducer.accumulate(tuple(batch) if isinstance(batch, list) else batch)
 
     def reduce() -> Any:
-        of_ranks = _ranks.gather(context.distributed, accumulated[0])
+        of_ranks = _ranks.gather(distributed, accumulated[0])
         return np.array(reducer.cross_slot_reduce(of_ranks)).astype(dtype)
 
-    kept = functools.partial(_keeping_failures, context)
+    kept = functools.partial(_noting_failures, note_failure)
     update = tf.compat.v1.py_func(kept(accumulate), tf.nest.flatten(metric), [])
     # Ranks gather one metric after another, all in the same order.
     before = tf.compat.v1.get_collection(_VALUES)[-1:]
@@ -84,12 +86,14 @@ def make_metric(
     return value, update
 
 
-def _keeping_failures(context: EstimatorContext, call: Callable[..., Any]) -> Callable[..., Any]:
+def _noting_failures(
+    note_failure: Callable[[BaseException], None], call: Callable[..., Any]
+) -> Callable[..., Any]:
     def kept(*arguments: Any) -> Any:
         try:
             return call(*arguments)
         except BaseException as failure:
-            context._failure = failure
+            note_failure(failure)
             raise
 
     return kept

@@ -7,8 +7,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from detcore import InvalidHP
 from detcore._trial_gradients import average_metrics
+from detcore.errors import InvalidHP
 from detcore.keras import _checkpoint, _distributed_optimizer, _prepare, _ranks
 from detcore.keras._feed import Feed
 from detcore.keras._metrics import numbers
@@ -21,7 +21,6 @@ from detcore.trial._horovod import gradients_of
 if TYPE_CHECKING:
     from detcore.core import Context
     from detcore.keras._context import TFKerasTrialContext
-    from detcore.keras._trial import TFKerasTrial
 
 _log = logging.getLogger("detcore.keras")
 
@@ -32,7 +31,7 @@ class Controller:
 
     def __init__(
         self,
-        trial_class: type[TFKerasTrial],
+        trial_class: type[_prepare.Builder],
         context: TFKerasTrialContext,
         core: Context,
         workloads: WorkloadSource,

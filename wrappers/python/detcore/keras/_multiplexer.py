@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from detcore.keras import _callback_states
 from detcore.keras._metrics import numbers
@@ -12,8 +12,6 @@ from detcore.keras.callbacks import Callback
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-    from detcore.keras._controller import Controller
 
 
 @dataclasses.dataclass
@@ -24,6 +22,15 @@ class _Progress:
     epoch_batches: int = 0
     latest_training_metrics: dict[str, Any] = dataclasses.field(default_factory=dict)
     total_batches: int = 0
+
+
+class Workloads(Protocol):
+    """What happens between two batches: a Controller."""
+
+    def next_training(self) -> int: ...
+    def average_training(self, batches: list[dict[str, Any]]) -> dict[str, Any]: ...
+    def end_training(self, batches: list[dict[str, Any]], averages: dict[str, Any]) -> None: ...
+    def request_stop(self) -> None: ...
 
 
 class Multiplexer(tf.keras.callbacks.Callback):  # type: ignore[misc]
@@ -44,7 +51,7 @@ class Multiplexer(tf.keras.callbacks.Callback):  # type: ignore[misc]
         callbacks: Sequence[Any],
         batches_per_epoch: int | None,
         params: dict[str, Any],
-        controller: Controller,
+        controller: Workloads,
         is_chief: bool = True,
     ) -> None:
         super().__init__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from detcore.keras import _data, _layer_random
 from detcore.keras._tensorflow import tf
@@ -14,9 +14,19 @@ from detcore.trial import CheckFailedError, _random_state
 
 if TYPE_CHECKING:
     from detcore.keras._context import TFKerasTrialContext
-    from detcore.keras._trial import TFKerasTrial
 
 _log = logging.getLogger("detcore.keras")
+
+
+class Builder(Protocol):
+    """What makes the parts of a training: a TFKerasTrial."""
+
+    def __init__(self, context: Any) -> None: ...
+    def build_model(self) -> Any: ...
+    def build_training_data_loader(self) -> Any: ...
+    def build_validation_data_loader(self) -> Any: ...
+    def session_config(self) -> Any: ...
+    def keras_callbacks(self) -> list[Any]: ...
 
 
 def seed(trial_seed: int) -> None:
@@ -40,7 +50,7 @@ def devices(session_config: Any, local_rank: int) -> None:
         tf.config.experimental.set_memory_growth(gpu, True)
 
 
-def data(trial: TFKerasTrial, context: TFKerasTrialContext) -> tuple[Any, Any]:
+def data(trial: Builder, context: TFKerasTrialContext) -> tuple[Any, Any]:
     batch_size = context.get_per_slot_batch_size()
     training = trial.build_training_data_loader()
     training = _data.adapt(training, batch_size)
@@ -54,7 +64,7 @@ def batches_per_epoch(context: TFKerasTrialContext) -> int | None:
     return max(records // context.get_global_batch_size(), 1) if records else None
 
 
-def callbacks(trial: TFKerasTrial, context: TFKerasTrialContext) -> list[Any]:
+def callbacks(trial: Builder, context: TFKerasTrialContext) -> list[Any]:
     """Of the trial, and those that every trial has."""
     given = trial.keras_callbacks() or []
     if not isinstance(given, list):

@@ -7,7 +7,8 @@ import logging
 import os
 import sys
 
-from detcore import InvalidHP, compat  # trials written against determined import that
+from detcore import compat  # trials written against determined import that
+from detcore.errors import InvalidHP
 from detcore.trial import InvalidExperimentException, run, test_one_batch
 from detcore.trial._entrypoint import check_entrypoint, load_trial_class
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from detcore import InvalidHP
+from detcore.errors import InvalidHP
 from detcore.trial._refusal import refusal_in
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from detcore import InvalidHP, core
+from detcore import core
+from detcore.errors import InvalidHP
 from detcore.trial._workloads import Workload, WorkloadKind
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from detcore import InvalidHP
-from detcore.errors import IN_PYTHON, ConflictError
+from detcore.errors import IN_PYTHON, ConflictError, InvalidHP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,9 @@ import os
 import signal
 from typing import TYPE_CHECKING, Any
 
-from detcore import InvalidHP, core
+from detcore import core
 from detcore._det_run import read_config
+from detcore.errors import InvalidHP
 from detcore.trial._environment import Environment
 from detcore.trial._errors import InvalidExperimentException
 from detcore.trial._offline import environment_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from detcore import InvalidHP, _trial
+from detcore import _trial
+from detcore.errors import InvalidHP
 from detcore.trial._workloads import Workload, WorkloadKind
 
 if TYPE_CHECKING:

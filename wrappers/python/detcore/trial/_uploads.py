@@ -11,8 +11,8 @@ from detcore.core._train import rank_aware_name
 if TYPE_CHECKING:
     import pathlib
 
-    from detcore import InvalidHP
     from detcore.core import Context
+    from detcore.errors import InvalidHP
     from detcore.trial._workloads import Workload, WorkloadSource
 
 _EVENTS = "*tfevents*"

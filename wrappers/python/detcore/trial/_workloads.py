@@ -6,7 +6,7 @@ import enum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from detcore import InvalidHP
+    from detcore.errors import InvalidHP
 
 
 class WorkloadKind(enum.Enum):
