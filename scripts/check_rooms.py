@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Checks the arrows of docs/conventions.md: an include points down only, nothing but the engine knows
-the store, each room has its namespace, no two headers have one name, and ./test has each room."""
+the store, each room has its namespace, no two headers have one name, and no modules of the Python
+package import each other in a circle. Prints how many headers have one user."""
 
+import ast
+import collections
 import re
 import sys
 from pathlib import Path
@@ -59,6 +62,85 @@ def look_at(path):
             tell("only core/engine has the store in its hands")
 
 
+def look_at_folders(most_files=40):
+    """A folder is a floor: who opens it sees what is on it."""
+    files = collections.Counter(path.parent for path in product_files())
+    for folder, count in sorted(files.items()):
+        if count > most_files:
+            full.append(f"{folder.relative_to(root)} has {count} files, more than {most_files}")
+
+
+def product_files():
+    for folder in ["core", "capi", "include", "wrappers"]:
+        for path in (root / folder).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield path
+
+
+def users_of_headers():
+    """By header of ours: the files that include it, other than the one that it declares things of."""
+    users = {path: set() for path in headers.values()}
+    for folder in ["core", "capi", "wrappers", "tests"]:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in (".cc", ".c", ".cu", ".h"):
+                continue
+            for name in re.findall(r'^ *# *include "([^"]+)"', path.read_text(), re.MULTILINE):
+                header = headers.get(Path(name).name)
+                if header and header.with_suffix("") != path.with_suffix(""):
+                    users[header].add(path)
+    return users
+
+
+def imports_of(module, path, modules):
+    """The modules of the package that it names, also within functions and for types alone."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+            for _ in range(node.level - 1):
+                package = package.rpartition(".")[0]
+            base = ".".join(filter(None, [package if node.level else "", node.module]))
+            inner = {f"{base}.{alias.name}" for alias in node.names}
+            names = inner & modules.keys() or [base]
+        yield from (name for name in names if name in modules and name != module)
+
+
+def circles(graph):
+    """The sets of nodes that reach each other (Tarjan's)."""
+    number, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        number[node] = low[node] = len(number)
+        stack.append(node)
+        for other in sorted(graph[node]):
+            if other not in number:
+                visit(other)
+            if other in stack:
+                low[node] = min(low[node], low[other])
+        if low[node] == number[node]:
+            circle = stack[stack.index(node) :]
+            del stack[stack.index(node) :]
+            if len(circle) > 1:
+                found.append(circle)
+
+    for node in sorted(graph):
+        if node not in number:
+            visit(node)
+    return found
+
+
+def look_at_python(package):
+    modules = {}
+    for path in package.rglob("*.py"):
+        name = path.relative_to(package.parent).with_suffix("")
+        modules[".".join(name.parts).removesuffix(".__init__")] = path
+    graph = {name: set(imports_of(name, path, modules)) for name, path in modules.items()}
+    for circle in circles(graph):
+        failures.append(f"{package.relative_to(root)}: these import each other: {', '.join(sorted(circle))}")
+
+
 for folder in ["core", "capi", "wrappers/cli", "wrappers/nn", "wrappers/keras"]:
     for path in sorted((root / folder).rglob("*")):
         if path.suffix in (".cc", ".h"):
@@ -66,10 +148,11 @@ for folder in ["core", "capi", "wrappers/cli", "wrappers/nn", "wrappers/keras"]:
         if path.suffix == ".h" and headers.setdefault(path.name, path) != path:
             failures.append(f"{path.relative_to(root)}: {headers[path.name].relative_to(root)} has that name")
 
-rooms = re.search(r'^rooms="([^"]*)"', (root / "test").read_text(), re.MULTILINE).group(1).split()
-for room in sorted(path.name for path in (root / "core").iterdir() if path.is_dir()):
-    if room not in rooms:
-        failures.append(f"test: no part is the room {room}")
-
+full = []
+look_at_folders()
+look_at_python(root / "wrappers/python/detcore")
+single = [header for header, users in users_of_headers().items() if len(users) <= 1]
+print(f"{len(single)} of {len(headers)} headers have one user")
+print("\n".join(full))
 print("\n".join(failures))
 sys.exit(1 if failures else 0)
