@@ -3,6 +3,8 @@
 #include "capi/guard.h"
 #include "capi/handles.h"
 #include "capi/transfer_options.h"
+#include "core/context/checkpoint/checkpoint_restorer.h"
+#include "core/context/checkpoint/checkpoint_saver.h"
 
 struct det_checkpoint_entries {
   std::vector<det::engine::CheckpointEntry> list;
@@ -47,6 +49,7 @@ det_status det_checkpoint_upload(det_checkpoint_context *checkpoint, const char 
     RoomForId room;
     id = room.take(deref(checkpoint, "checkpoint")
                        .core->checkpoint()
+                       .saver()
                        .upload(text_or_empty(directory), metadata_from(metadata_json, given),
                                given.shard != 0, to_core(given.selector, given.user_data)));
   });
@@ -61,7 +64,7 @@ det_status det_checkpoint_store_begin(det_checkpoint_context *checkpoint, const 
       const det_checkpoint_options given = read(options);
       return new det_checkpoint_writer{
           core, given.progress, given.user_data,
-          core->checkpoint().begin_store(
+          core->checkpoint().saver().begin(
               metadata_json != nullptr ? std::optional<std::string>(metadata_json) : std::nullopt,
               given.shard != 0)};
     });
@@ -102,8 +105,8 @@ det_status det_checkpoint_download(det_checkpoint_context *checkpoint, const cha
     det::context::Core &core = *deref(checkpoint, "checkpoint").core;
     const det_download_options given = read(options);
     const Followed followed = follow(given);
-    core.checkpoint().download(text(storage_id, "storage_id"), text(directory, "directory"),
-                               request_from(given));
+    core.checkpoint().restorer().download(text(storage_id, "storage_id"),
+                                          text(directory, "directory"), request_from(given));
   });
 }
 
@@ -116,8 +119,8 @@ det_status det_checkpoint_restore_begin(det_checkpoint_context *checkpoint, cons
       const det_download_options given = read(options);
       const Followed followed = follow(given);
       return new det_checkpoint_reader{
-          core,
-          core->checkpoint().begin_restore(text(storage_id, "storage_id"), request_from(given))};
+          core, core->checkpoint().restorer().restore(text(storage_id, "storage_id"),
+                                                      request_from(given))};
     });
   });
 }
@@ -139,7 +142,8 @@ det_status det_checkpoint_list(det_checkpoint_context *checkpoint, det_checkpoin
                                det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out", [&] {
-      return new det_checkpoint_entries{deref(checkpoint, "checkpoint").core->checkpoint().list()};
+      return new det_checkpoint_entries{
+          deref(checkpoint, "checkpoint").core->checkpoint().catalog().list()};
     });
   });
 }
@@ -179,6 +183,7 @@ det_status det_checkpoint_get_metadata(det_checkpoint_context *checkpoint, const
     give(out_json, "out_json", [&] {
       return copy_text(det::to_wire(deref(checkpoint, "checkpoint")
                                         .core->checkpoint()
+                                        .catalog()
                                         .metadata(text(storage_id, "storage_id"))));
     });
   });

@@ -33,7 +33,7 @@ void det_save_limits_init(det_save_limits *limits) noexcept {
 det_status det_checkpoint_limit_saves(det_checkpoint_context *checkpoint,
                                       const det_save_limits *limits, det_error *err) noexcept {
   return guarded(err, [&] {
-    deref(checkpoint, "checkpoint").core->checkpoint().limit_saves(limits_from(limits));
+    deref(checkpoint, "checkpoint").core->checkpoint().background().limit(limits_from(limits));
   });
 }
 
@@ -52,7 +52,7 @@ det_status det_checkpoint_stage_saves(det_checkpoint_context *checkpoint,
       throw det::Error(det::Code::invalid, "staging saves in '" + directory + "': limit_bytes is " +
                                                std::to_string(given.limit_bytes) +
                                                "; say how much of the room there they may take");
-    core.checkpoint().stage_saves(directory, static_cast<uint64_t>(given.limit_bytes));
+    core.checkpoint().background().stage_in(directory, static_cast<uint64_t>(given.limit_bytes));
   });
 }
 
@@ -67,7 +67,7 @@ det_status det_checkpoint_upload_async(det_checkpoint_context *checkpoint, const
       const Followed followed = follow(given);
       auto ticket = std::make_unique<det_checkpoint_ticket>();
       ticket->core = core;
-      ticket->impl = core->checkpoint().upload_async(
+      ticket->impl = core->checkpoint().saver().upload_async(
           text_or_empty(directory), metadata_from(metadata_json, given), given.shard != 0,
           to_core(given.selector, given.user_data));
       return ticket.release();
@@ -114,7 +114,7 @@ det_status det_checkpoint_ticket_wait(det_checkpoint_ticket *ticket, det_timeout
     const det_checkpoint_ticket kept = deref(ticket, "ticket");
     const auto limit =
         timeout_ms == DET_TIMEOUT_DEFAULT ? std::nullopt : limit_from(timeout_ms, {}, "timeout_ms");
-    if (!kept.core->checkpoint().wait(*kept.impl, limit))
+    if (!kept.core->checkpoint().background().wait(*kept.impl, limit))
       throw det::Error(det::Code::timeout,
                        "waiting for checkpoint " + kept.impl->id() + ": it is not saved yet");
   });
@@ -123,7 +123,7 @@ det_status det_checkpoint_ticket_wait(det_checkpoint_ticket *ticket, det_timeout
 det_status det_checkpoint_ticket_cancel(det_checkpoint_ticket *ticket, det_error *err) noexcept {
   return guarded(err, [&] {
     const det_checkpoint_ticket kept = deref(ticket, "ticket");
-    kept.core->checkpoint().cancel(*kept.impl);
+    kept.core->checkpoint().background().cancel(*kept.impl);
   });
 }
 

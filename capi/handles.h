@@ -9,7 +9,10 @@
 #include <optional>
 #include <vector>
 
+#include "core/context/checkpoint/open_checkpoint.h"
 #include "core/context/core.h"
+#include "core/context/info.h"
+#include "core/context/profiler.h"
 
 struct det_distributed_context {
   det::comm::Communicator *impl = nullptr;
@@ -61,7 +64,7 @@ struct det_checkpoint_writer {
   std::shared_ptr<det::context::Core> core;
   det_progress_callback progress;
   void *user_data;
-  std::unique_ptr<det::context::CheckpointStore> impl;
+  std::unique_ptr<det::context::OpenCheckpoint> impl;
 };
 
 struct det_checkpoint_ticket {

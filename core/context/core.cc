@@ -179,8 +179,8 @@ void Core::open_contexts(const CoreOptions &options) {
   if (spool_)
     region_reports_ =
         std::make_unique<RegionReports>(regions_, ranks, *spool_, *shipper_, *logger_);
-  checkpoint_ = std::make_unique<CheckpointContext>(gate_, *communicator_, master, *place_.storage,
-                                                    *train_, *logger_);
+  checkpoint_ = std::make_unique<CheckpointContext>(
+      RunParts{gate_, *communicator_, master, *place_.storage, *train_, *logger_});
   if (communicator_->is_chief()) checkpoint_->recover();
   searcher_ = std::make_unique<SearcherContext>(gate_, *communicator_, master, *train_);
   const std::string agent = place_.cluster ? place_.cluster->agent_id : std::string();
@@ -254,7 +254,7 @@ void Core::take_down(Steps &steps, std::chrono::milliseconds limit, Limit saves)
   });
   steps.run([&] { stack_trace_.reset(); });
   steps.run([&] {
-    if (checkpoint_) checkpoint_->finish_saves(saves);
+    if (checkpoint_) checkpoint_->background().finish(saves);
   });
   steps.run([&] {
     if (profiler_) profiler_->stop();
@@ -273,7 +273,8 @@ void Core::take_down(Steps &steps, std::chrono::milliseconds limit, Limit saves)
   steps.run([&] {
     using std::chrono::milliseconds;
     const auto left = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now());
-    if (checkpoint_ && !checkpoint_->finish_removals(is_delivered, std::max(left, milliseconds(0))))
+    if (checkpoint_ &&
+        !checkpoint_->retention().finish(is_delivered, std::max(left, milliseconds(0))))
       is_busy_ = true;
   });
   steps.run([&] {

@@ -11,7 +11,7 @@
 
 #include "core/base/log.h"
 #include "core/comm/communicator.h"
-#include "core/context/checkpoint.h"
+#include "core/context/checkpoint/checkpoint_context.h"
 #include "core/context/end_watch.h"
 #include "core/context/gate.h"
 #include "core/context/info.h"

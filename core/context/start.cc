@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/process.h"
-#include "core/context/sealed_saves.h"
+#include "core/context/checkpoint/save_stage.h"
 #include "core/context/start_on_store.h"
 #include "core/context/start_over_http.h"
 

@@ -25,9 +25,9 @@ class BucketJob : public Job {
   }
 
   std::shared_ptr<context::SaveTicket> upload(Rank &rank, int steps) const {
-    return rank.checkpoints.upload_async(path(source_of(rank.number)),
-                                         R"({"steps_completed": )" + std::to_string(steps) + "}",
-                                         true, nullptr);
+    return rank.checkpoints.saver().upload_async(
+        path(source_of(rank.number)), R"({"steps_completed": )" + std::to_string(steps) + "}", true,
+        nullptr);
   }
   std::vector<std::string> keys() const { return store_->keys(); }
 
@@ -44,8 +44,8 @@ void ranks_save_into_a_bucket_without_meeting(void **) {
     const auto second = job.upload(rank, 2);
     rank.communicator.allgather("the training's own");
     if (rank.number == 0) REQUIRE(second->await_end(std::nullopt));  // nobody else calls anything
-    REQUIRE(rank.checkpoints.wait(*second, std::nullopt));
-    REQUIRE(rank.checkpoints.wait(*first, std::nullopt));
+    REQUIRE(rank.checkpoints.background().wait(*second, std::nullopt));
+    REQUIRE(rank.checkpoints.background().wait(*first, std::nullopt));
     REQUIRE(first->state() == SaveState::saved);
     const auto reader = rank.storage.restore(first->id(), nullptr, true);
     REQUIRE(read_file(reader->path() / "own3") == "of a rank");
@@ -57,10 +57,10 @@ void ranks_save_into_a_bucket_without_meeting(void **) {
 void a_store_of_ranks_is_committed_into_a_bucket(void **) {
   BucketJob job;
   assert_no_failure(job.run([&](Rank &rank) {
-    const auto store = rank.checkpoints.begin_store(steps, true);
+    const auto store = rank.checkpoints.saver().begin(steps, true);
     const std::string name = "own" + std::to_string(rank.number);
     write_all(open_file(fs::path(store->path()) / name, O_WRONLY | O_CREAT).get(), "x", name);
-    REQUIRE(rank.checkpoints.wait(*store->commit_async(), std::nullopt));
+    REQUIRE(rank.checkpoints.background().wait(*store->commit_async(), std::nullopt));
   }));
   assert_int_equal(job.reports.size(), 1);
   assert_int_equal(job.reports[0].second.resources.size(), 5);
@@ -70,7 +70,7 @@ void a_store_of_ranks_is_committed_into_a_bucket(void **) {
 void a_linked_directory_of_ranks_is_not_empty_in_a_bucket(void **) {
   BucketJob job;
   assert_no_failure(job.run([&](Rank &rank) {
-    const auto store = rank.checkpoints.begin_store(steps, true);
+    const auto store = rank.checkpoints.saver().begin(steps, true);
     if (rank.number == 0) {
       odd::write(fs::path(store->path()) / "real/inner/file", "of the first machine");
       fs::create_symlink("real", fs::path(store->path()) / "odd");
@@ -88,8 +88,9 @@ void what_fails_on_one_rank_leaves_nothing_in_a_bucket(void **) {
     BucketJob job;
     job.faulty_rank = 3;
     job.faulty_step = step;
-    const auto thrown =
-        job.run([&](Rank &rank) { rank.checkpoints.wait(*job.upload(rank, 1), std::nullopt); });
+    const auto thrown = job.run([&](Rank &rank) {
+      rank.checkpoints.background().wait(*job.upload(rank, 1), std::nullopt);
+    });
     if (!job.fault_happened) {
       assert_no_failure(thrown);
       break;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/file.h"
-#include "core/context/checkpoint.h"
+#include "core/context/checkpoint/checkpoint_context.h"
 #include "core/context/train.h"
 #include "core/storage/directory_storage.h"
 #include "tests/cmocka.h"
@@ -241,7 +241,7 @@ class Job {
             : std::make_unique<storage::DirectoryStorage>(
                   storage::DirectoryStorage::Options{base(), {}, "host_path", durable}, logger),
         faults);
-    context::CheckpointContext checkpoints(gate, communicator, master, storage, train, *logger);
+    context::CheckpointContext checkpoints({gate, communicator, master, storage, train, *logger});
     Rank self{communicator, checkpoints, storage, rank};
     std::exception_ptr thrown;
     try {

@@ -49,10 +49,12 @@ class Gatekeeper {
 std::string text(int steps) { return R"({"steps_completed": )" + std::to_string(steps) + "}"; }
 
 Ticket upload(Rank &rank, const fs::path &directory, int steps = 1, bool sharded = false) {
-  return rank.checkpoints.upload_async(directory, text(steps), sharded, nullptr);
+  return rank.checkpoints.saver().upload_async(directory, text(steps), sharded, nullptr);
 }
 
-bool save(Rank &rank, const Ticket &ticket) { return rank.checkpoints.wait(*ticket, std::nullopt); }
+bool save(Rank &rank, const Ticket &ticket) {
+  return rank.checkpoints.background().wait(*ticket, std::nullopt);
+}
 
 std::vector<int64_t> reported_steps(const Job &job) {
   std::vector<int64_t> steps;
@@ -65,10 +67,10 @@ void saves_become_known_in_the_order_in_which_they_were_begun(void **) {
   Job job(1, 1);
   job.file("source/weights", "x");
   assert_no_failure(job.run([&](Rank &rank) {
-    rank.checkpoints.limit_saves({.in_flight = 3});
+    rank.checkpoints.background().limit({.in_flight = 3});
     std::vector<Ticket> tickets;
     for (int i = 1; i <= 8; ++i) tickets.push_back(upload(rank, job.path("source"), i));
-    rank.checkpoints.upload(job.path("source"), text(9), false, nullptr);
+    rank.checkpoints.saver().upload(job.path("source"), text(9), false, nullptr);
     // The one that blocked came last.
     for (const Ticket &ticket : tickets) REQUIRE(ticket->state() == SaveState::saved);
   }));
@@ -83,17 +85,17 @@ void as_many_are_in_flight_as_the_limit_says(void **) {
   job.file("source/weights", "12345678");
   assert_no_failure(job.run([&](Rank &rank) {
     const auto opened = master.open_at_end();
-    rank.checkpoints.limit_saves({.in_flight = 2, .waits = false});
+    rank.checkpoints.background().limit({.in_flight = 2, .waits = false});
     const Ticket first = upload(rank, job.path("source"), 1);
     const Ticket second = upload(rank, job.path("source"), 2);
     master.await_somebody();
     const auto third = [&] { upload(rank, job.path("source"), 3); };
     REQUIRE(failure_of(third, "det_save_limits") == Code::busy);
-    rank.checkpoints.limit_saves({.in_flight = 9, .bytes = 100, .waits = false});
+    rank.checkpoints.background().limit({.in_flight = 9, .bytes = 100, .waits = false});
     REQUIRE(failure_of(third) == Code::busy);  // two of 34 bytes hold up a third
     REQUIRE(first->state() == SaveState::saving);
     REQUIRE(second->state() == SaveState::waiting);
-    REQUIRE(!rank.checkpoints.wait(*second, std::chrono::milliseconds(1)));
+    REQUIRE(!rank.checkpoints.background().wait(*second, std::chrono::milliseconds(1)));
     REQUIRE(failure_of([&] { rank.checkpoints.remove(first->id()); }, "still being saved") ==
             Code::busy);
     master.open();
@@ -115,7 +117,7 @@ void who_waits_for_its_turn_is_cancelled_without_a_trace(void **) {
     const Ticket second = upload(rank, job.path("source"), 2);
     master.await_somebody();
     REQUIRE(job.staged().size() == 5);  // each with lock and seal, and the second one's tree
-    std::thread other([&] { rank.checkpoints.cancel(*second); });
+    std::thread other([&] { rank.checkpoints.background().cancel(*second); });
     while (failure_of([&] { second->check(); }) != Code::state) std::this_thread::yield();
     master.open();
     other.join();
@@ -123,7 +125,8 @@ void who_waits_for_its_turn_is_cancelled_without_a_trace(void **) {
     REQUIRE(failure_of([&] { save(rank, second); }, "cancelled") == Code::state);
     REQUIRE(save(rank, first));
     // The master was about to be told.
-    REQUIRE(failure_of([&] { rank.checkpoints.cancel(*first); }, "saved before") == Code::state);
+    REQUIRE(failure_of([&] { rank.checkpoints.background().cancel(*first); }, "saved before") ==
+            Code::state);
   }));
   assert_equal(reported_steps(job), std::vector<int64_t>{1});
   assert_int_equal(job.stored().size(), 1);
@@ -144,13 +147,13 @@ void at_whatever_step_it_fails_nothing_is_left_and_it_is_told(void **) {
       } catch (const Error &error) {
         in_call = true;
         REQUIRE(error.code == Code::corrupt);
-        rank.checkpoints.finish_saves(std::nullopt);
+        rank.checkpoints.background().finish(std::nullopt);
         return;
       }
-      const auto finish = [&] { rank.checkpoints.finish_saves(std::nullopt); };
+      const auto finish = [&] { rank.checkpoints.background().finish(std::nullopt); };
       const Code told = failure_of(finish, "");
       REQUIRE((told == Code::corrupt) == (ticket->state() == SaveState::failed));
-      rank.checkpoints.finish_saves(std::nullopt);  // once
+      rank.checkpoints.background().finish(std::nullopt);  // once
     }));
     if (!job.fault_happened) break;
     assert_nothing_stored(job);
@@ -234,9 +237,9 @@ void ranks_save_together_without_meeting(void **) {
     REQUIRE(save(rank, second));
     // One after the other with those that block.
     const Ticket third = upload(rank, source, 3, true);
-    rank.checkpoints.upload(source, text(4), true, nullptr);
+    rank.checkpoints.saver().upload(source, text(4), true, nullptr);
     REQUIRE(save(rank, third));
-    rank.checkpoints.finish_saves(std::nullopt);
+    rank.checkpoints.background().finish(std::nullopt);
   }));
   assert_equal(reported_steps(job), std::vector<int64_t>{1, 2, 3, 4});
   const storage::Resources expected{
@@ -256,7 +259,7 @@ void ranks_save_together_without_meeting(void **) {
 void a_directory_of_all_ranks_is_committed_in_the_background(void **) {
   Job job(1, 3);
   assert_no_failure(job.run([&](Rank &rank) {
-    const auto store = rank.checkpoints.begin_store(steps, true);
+    const auto store = rank.checkpoints.saver().begin(steps, true);
     const std::string name = "own" + std::to_string(rank.number);
     write_all(open_file(fs::path(store->path()) / name, O_WRONLY | O_CREAT).get(), "x", name);
     const Ticket ticket = store->commit_async();
@@ -316,11 +319,12 @@ void ranks_cancel_in_step(void **) {
       second->cancel();  // before its turn can come
       master.open();
     }
-    rank.checkpoints.cancel(*second);
+    rank.checkpoints.background().cancel(*second);
     REQUIRE(second->state() == SaveState::cancelled);
     REQUIRE(failure_of([&] { save(rank, second); }) == Code::state);
     REQUIRE(save(rank, first));
-    REQUIRE(failure_of([&] { rank.checkpoints.cancel(*first); }, "saved before") == Code::state);
+    REQUIRE(failure_of([&] { rank.checkpoints.background().cancel(*first); }, "saved before") ==
+            Code::state);
   }));
   assert_int_equal(job.stored().size(), 1);
   assert_true(job.staged().empty());
@@ -337,17 +341,17 @@ void what_was_staged_when_its_process_was_killed_the_next_run_begins_with(void *
   };
   const int status = run_in_child(output.path(), [&]() -> int {
     const auto core = start();
-    core->checkpoint().stage_saves(staged.path(), 1 << 20);
-    core->checkpoint().upload_async(source.path(), text(5), false, nullptr);
+    core->checkpoint().background().stage_in(staged.path(), 1 << 20);
+    core->checkpoint().saver().upload_async(source.path(), text(5), false, nullptr);
     return raise(SIGKILL);
   });
   assert_int_equal(status, SIGKILL);
   const auto core = start();
-  const std::vector<engine::CheckpointEntry> all = core->checkpoint().list();
+  const std::vector<engine::CheckpointEntry> all = core->checkpoint().catalog().list();
   assert_int_equal(all.size(), 1);
   assert_int_equal(all[0].steps, 5);
   assert_true(core->info().run().latest_checkpoint == all[0].id);
-  const auto reader = core->checkpoint().begin_restore(all[0].id, {});
+  const auto reader = core->checkpoint().restorer().restore(all[0].id, {});
   assert_string_equal(read_file(reader->path() / "99").c_str(), "99");
   core->close(master::RunEnd::ok);
 }

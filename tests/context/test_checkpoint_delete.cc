@@ -31,7 +31,8 @@ struct Deleting {
     fs::create_directories(source / "part");
     write_file_durably(source / "model", std::to_string(steps));
     write_file_durably(source / "part/one", "1");
-    return core.checkpoint().upload(source, to_wire(Json{{"steps_completed", steps}}), false, {});
+    return core.checkpoint().saver().upload(source, to_wire(Json{{"steps_completed", steps}}),
+                                            false, {});
   }
 
   std::string state_of(const std::string &id) const {
@@ -51,7 +52,7 @@ struct Deleting {
 };
 
 void restore(Core &core, const std::string &id) {
-  core.checkpoint().begin_restore(id, {.mode = DownloadMode::no_shared});
+  core.checkpoint().restorer().restore(id, {.mode = DownloadMode::no_shared});
 }
 
 // Deletes the checkpoint of `steps` in a process that is killed before its `step`-th system call;
@@ -189,10 +190,11 @@ void our_own_without_its_manifest_is_corrupt(void **) {
     fs::remove(at.storage / each / storage::manifest_name);
   const fs::path target = fs::path(at.home.path()) / "target";
   for (const DownloadMode mode : {DownloadMode::no_shared, DownloadMode::local_workers_share}) {
-    expect_error(Code::corrupt, [&] { core->checkpoint().begin_restore(id, {.mode = mode}); });
-    expect_error(Code::corrupt, [&] { core->checkpoint().download(id, target, {.mode = mode}); });
-    core->checkpoint().begin_restore("of-another-program", {.mode = mode});
-    core->checkpoint().download("of-another-program", target, {.mode = mode});
+    expect_error(Code::corrupt, [&] { core->checkpoint().restorer().restore(id, {.mode = mode}); });
+    expect_error(Code::corrupt,
+                 [&] { core->checkpoint().restorer().download(id, target, {.mode = mode}); });
+    core->checkpoint().restorer().restore("of-another-program", {.mode = mode});
+    core->checkpoint().restorer().download("of-another-program", target, {.mode = mode});
   }
   core->close(master::RunEnd::ok);
 }

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "core/base/error.h"
-#include "core/context/checkpoint_merge.h"
-#include "core/context/checkpoint_metadata.h"
+#include "core/context/checkpoint/checkpoint_metadata.h"
+#include "core/context/checkpoint/joint_upload.h"
 #include "tests/cmocka.h"
 
 namespace det::test {

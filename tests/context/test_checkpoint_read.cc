@@ -16,8 +16,8 @@ std::string store(Job &job) {
   job.file("source/d/c", "CCC");
   std::string id;
   assert_no_failure(job.run([&](Rank &rank) {
-    const std::string own =
-        rank.checkpoints.upload(job.path("source"), R"({"steps_completed": 1})", true, nullptr);
+    const std::string own = rank.checkpoints.saver().upload(
+        job.path("source"), R"({"steps_completed": 1})", true, nullptr);
     if (rank.number == 0) id = own;
   }));
   return id;
@@ -33,8 +33,9 @@ std::vector<std::exception_ptr> download(Job &job, const std::string &id,
   if (downloads != nullptr) downloads->assign(selectors.size(), 0);
   return job.run([&](Rank &rank) {
     const auto at = static_cast<size_t>(rank.number);
-    rank.checkpoints.download(id, job.path("target" + std::to_string(rank.number)),
-                              {context::DownloadMode::local_workers_share, selectors[at], true});
+    rank.checkpoints.restorer().download(
+        id, job.path("target" + std::to_string(rank.number)),
+        {context::DownloadMode::local_workers_share, selectors[at], true});
     if (downloads != nullptr) (*downloads)[at] = rank.storage.downloads;
   });
 }
@@ -118,13 +119,14 @@ void without_sharing_a_rank_downloads_alone(void **) {
   const std::string id = store(job);
   assert_no_failure(job.run([&](Rank &rank) {
     if (rank.number == 1)
-      rank.checkpoints.download(id, job.path("target1"),
-                                {context::DownloadMode::no_shared, only("a"), true});
+      rank.checkpoints.restorer().download(id, job.path("target1"),
+                                           {context::DownloadMode::no_shared, only("a"), true});
   }));
   assert_equal(target(job, 1), (storage::Resources{{"a", 1}}));
   const auto thrown = job.run([&](Rank &rank) {
     if (rank.number == 1)
-      rank.checkpoints.begin_restore("absent", {context::DownloadMode::no_shared, nullptr, true});
+      rank.checkpoints.restorer().restore("absent",
+                                          {context::DownloadMode::no_shared, nullptr, true});
   });
   assert_non_null(strstr(text_of(thrown[1]).c_str(), "absent"));
 }
@@ -136,17 +138,19 @@ void an_unknown_id_is_an_error_on_all(void **) {
                    "absent");
   assert_all_threw(download(job, "absent", {nullptr, only("a"), nullptr, only("a")}),
                    Code::not_found, "absent");
-  assert_all_threw(job.run([](Rank &rank) { rank.checkpoints.begin_restore("absent", shared); }),
-                   Code::not_found, "absent");
-  assert_all_threw(job.run([](Rank &rank) { rank.checkpoints.begin_restore("../out", shared); }),
-                   Code::invalid, "../out");
+  assert_all_threw(
+      job.run([](Rank &rank) { rank.checkpoints.restorer().restore("absent", shared); }),
+      Code::not_found, "absent");
+  assert_all_threw(
+      job.run([](Rank &rank) { rank.checkpoints.restorer().restore("../out", shared); }),
+      Code::invalid, "../out");
 }
 
 void ranks_that_want_different_checkpoints_get_none(void **) {
   Job job(2, 2);
   store(job);
   const auto differing = job.run([](Rank &rank) {
-    rank.checkpoints.begin_restore(rank.number == 3 ? "another" : "absent", shared);
+    rank.checkpoints.restorer().restore(rank.number == 3 ? "another" : "absent", shared);
   });
   assert_all_threw(differing, Code::conflict, "called det_checkpoint_restore_begin");
   assert_true(test::text_of(differing[0]).find("'absent'") != std::string::npos);
@@ -157,8 +161,8 @@ void ranks_that_download_and_restore_get_neither(void **) {
   Job job(2, 2);
   const std::string id = store(job);
   const auto differing = job.run([&](Rank &rank) {
-    if (rank.number == 1) rank.checkpoints.download(id, job.path("to"), shared);
-    else rank.checkpoints.begin_restore(id, shared);
+    if (rank.number == 1) rank.checkpoints.restorer().download(id, job.path("to"), shared);
+    else rank.checkpoints.restorer().restore(id, shared);
   });
   assert_all_threw(differing, Code::conflict, "called det_checkpoint_restore_begin");
   assert_all_threw(differing, Code::conflict, "called det_checkpoint_download");
@@ -171,7 +175,7 @@ void one_rank_of_each_machine_restores_for_all(void **) {
   std::vector<int> restores(4);
   assert_no_failure(job.run([&](Rank &rank) {
     const auto at = static_cast<size_t>(rank.number);
-    const auto reader = rank.checkpoints.begin_restore(id, shared);
+    const auto reader = rank.checkpoints.restorer().restore(id, shared);
     paths[at] = reader->path().string();
     read[at] = read_file(reader->path() / "d/b");
     restores[at] = rank.storage.restores;
@@ -188,7 +192,7 @@ void a_selector_of_any_rank_is_ignored_on_restoring_with_a_warning(void **) {
   const std::string id = store(job);
   assert_no_failure(job.run([&](Rank &rank) {
     const storage::Selector selector = rank.number == 1 ? only("a") : nullptr;
-    const auto reader = rank.checkpoints.begin_restore(
+    const auto reader = rank.checkpoints.restorer().restore(
         id, {context::DownloadMode::local_workers_share, selector, true});
     if (!fs::exists(reader->path() / "d/c")) throw std::runtime_error("something is missing");
   }));

@@ -20,7 +20,7 @@ void write(const std::string &directory, const std::string &name, const std::str
 void without_shard_only_the_chief_stores(void **) {
   Job job(1, 2);
   const auto thrown = job.run([&](Rank &rank) {
-    if (rank.number == 1) rank.checkpoints.begin_store(steps, false);
+    if (rank.number == 1) rank.checkpoints.saver().begin(steps, false);
   });
   assert_non_null(strstr(text_of(thrown[1]).c_str(), ".store_path on non-chief rank 1"));
   assert_false(fs::exists(job.base()));
@@ -29,7 +29,7 @@ void without_shard_only_the_chief_stores(void **) {
 void an_abandoned_store_leaves_nothing(void **) {
   Job job(1, 1);
   const auto thrown = job.run([&](Rank &rank) {
-    const auto store = rank.checkpoints.begin_store(steps, false);
+    const auto store = rank.checkpoints.saver().begin(steps, false);
     write(store->path(), "weights", "x");
     throw std::runtime_error("the training failed");
   });
@@ -42,7 +42,7 @@ void all_ranks_write_into_one_directory(void **) {
   std::vector<std::string> paths(4), ids(4);
   assert_no_failure(job.run([&](Rank &rank) {
     const auto at = static_cast<size_t>(rank.number);
-    const auto store = rank.checkpoints.begin_store(steps, true);
+    const auto store = rank.checkpoints.saver().begin(steps, true);
     paths[at] = store->path();
     ids[at] = store->id();
     write(store->path(), "own" + std::to_string(rank.number), "of a rank");
@@ -76,7 +76,7 @@ void nothing_is_visible_before_the_last_rank_commits(void **) {
   Job job(1, 2);
   std::vector<std::string> seen;
   assert_no_failure(job.run([&](Rank &rank) {
-    const auto store = rank.checkpoints.begin_store(steps, true);
+    const auto store = rank.checkpoints.saver().begin(steps, true);
     if (rank.number == 1) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       seen = job.stored();
@@ -89,7 +89,7 @@ void nothing_is_visible_before_the_last_rank_commits(void **) {
 void a_link_that_leads_out_is_refused_on_all(void **) {
   Job job(1, 2);
   const auto thrown = job.run([&](Rank &rank) {
-    const auto store = rank.checkpoints.begin_store(steps, true);
+    const auto store = rank.checkpoints.saver().begin(steps, true);
     if (rank.number == 1) fs::create_symlink("/etc/passwd", store->path() + "/out");
     store->commit();
   });
@@ -100,7 +100,7 @@ void a_link_that_leads_out_is_refused_on_all(void **) {
 void a_link_within_the_checkpoint_is_stored(void **) {
   Job job(1, 2);
   assert_no_failure(job.run([&](Rank &rank) {
-    const auto store = rank.checkpoints.begin_store(steps, true);
+    const auto store = rank.checkpoints.saver().begin(steps, true);
     if (rank.number == 1) {
       write(store->path(), "model", "weights");
       fs::create_symlink("model", store->path() + "/latest");
@@ -128,10 +128,10 @@ void odd_trees_come_back_deduplicated(void **) {
 
 // `leave` is what one rank does instead of its commit.
 void assert_leaving_fails_the_others(int leaving,
-                                     const std::function<void(context::CheckpointStore &)> &leave) {
+                                     const std::function<void(context::OpenCheckpoint &)> &leave) {
   Job job(2, 2);
   std::vector<std::exception_ptr> thrown = job.run([&](Rank &rank) {
-    const auto store = rank.checkpoints.begin_store(steps, true);
+    const auto store = rank.checkpoints.saver().begin(steps, true);
     write(store->path(), "own" + std::to_string(rank.number), "x");
     if (rank.number == leaving) leave(*store);
     else store->commit();
@@ -144,7 +144,7 @@ void assert_leaving_fails_the_others(int leaving,
 
 void an_abort_of_any_rank_fails_the_commit_of_the_others(void **) {
   for (int rank = 0; rank < 4; ++rank)
-    assert_leaving_fails_the_others(rank, [](context::CheckpointStore &store) {
+    assert_leaving_fails_the_others(rank, [](context::OpenCheckpoint &store) {
       store.abort();
       store.abort();
     });
@@ -152,13 +152,13 @@ void an_abort_of_any_rank_fails_the_commit_of_the_others(void **) {
 
 void a_store_that_is_freed_fails_the_commit_of_the_others(void **) {
   for (int rank = 0; rank < 4; ++rank)
-    assert_leaving_fails_the_others(rank, [](context::CheckpointStore &) {});
+    assert_leaving_fails_the_others(rank, [](context::OpenCheckpoint &) {});
 }
 
 void all_ranks_may_abort(void **) {
   Job job(1, 3);
   assert_no_failure(
-      job.run([&](Rank &rank) { rank.checkpoints.begin_store(steps, true)->abort(); }));
+      job.run([&](Rank &rank) { rank.checkpoints.saver().begin(steps, true)->abort(); }));
   assert_nothing_stored(job);
 }
 
@@ -166,7 +166,7 @@ void a_failed_commit_can_only_be_freed(void **) {
   Job job(1, 2);
   std::vector<std::string> second(2);
   const auto thrown = job.run([&](Rank &rank) {
-    const auto store = rank.checkpoints.begin_store(steps, true);
+    const auto store = rank.checkpoints.saver().begin(steps, true);
     if (rank.number == 1) write(store->path(), storage::manifest_name, "reserved");
     std::exception_ptr first;
     try {
@@ -191,7 +191,7 @@ void metadata_that_differs_is_refused_at_the_beginning(void **) {
   Job job(1, 2);
   const auto with = [&](const std::string &of_other) {
     return job.run([&](Rank &rank) {
-      rank.checkpoints.begin_store(rank.number == 0 ? steps : of_other, true)->commit();
+      rank.checkpoints.saver().begin(rank.number == 0 ? steps : of_other, true)->commit();
     });
   };
   assert_all_threw(with(R"({"steps_completed": 2})"), Code::conflict, "metadata conflicts:");
@@ -204,7 +204,7 @@ void a_storage_that_not_all_machines_see_is_an_error_on_all(void **) {
   Job job(2, 1);
   const auto thrown = job.run([&](Rank &rank) {
     if (rank.number == 0) {
-      rank.checkpoints.begin_store(steps, true);
+      rank.checkpoints.saver().begin(steps, true);
       return;
     }
     Faults none;
@@ -222,8 +222,9 @@ void a_storage_that_not_all_machines_see_is_an_error_on_all(void **) {
     context::TrainContext train(gate, master, spool.get(), &shipper, tensorboard, regions, logger);
     FaultyStorage storage(storage::make_storage_from_uri((local / "base").string(), shared_logger),
                           none);
-    context::CheckpointContext(gate, rank.communicator, master, storage, train, logger)
-        .begin_store(steps, true);
+    context::CheckpointContext({gate, rank.communicator, master, storage, train, logger})
+        .saver()
+        .begin(steps, true);
   });
   assert_all_threw(thrown, Code::not_found, "all machines share");
   assert_nothing_stored(job);
@@ -233,7 +234,7 @@ void a_sweep_spares_what_ranks_still_write(void **) {
   Job job(1, 2);
   size_t orphans = 1;
   assert_no_failure(job.run([&](Rank &rank) {
-    const auto store = rank.checkpoints.begin_store(steps, true);
+    const auto store = rank.checkpoints.saver().begin(steps, true);
     if (rank.number == 1) orphans = rank.storage.sweep().size();
     write(store->path(), "own" + std::to_string(rank.number), "x");
     store->commit();
@@ -248,7 +249,7 @@ void a_job_saves_into_its_store_what_the_next_job_restores(void **) {
   assert_no_failure(run_ranks(1, 3, [&](comm::Communicator &communicator) {
     const auto core = home.start(communicator);
     report(*core, "validation" + std::to_string(communicator.ranks().rank), 1);
-    const auto store = core->checkpoint().begin_store(steps, true);
+    const auto store = core->checkpoint().saver().begin(steps, true);
     write(store->path(), "own" + std::to_string(communicator.ranks().rank), "x");
     store->commit();
     ids[static_cast<size_t>(communicator.ranks().rank)] = store->id();
@@ -257,7 +258,7 @@ void a_job_saves_into_its_store_what_the_next_job_restores(void **) {
   assert_equal(ids, std::vector<std::string>(3, home.text("SELECT uuid FROM checkpoints")));
   assert_no_failure(run_ranks(1, 2, [&](comm::Communicator &communicator) {
     const auto core = home.start(communicator);
-    const auto reader = core->checkpoint().begin_restore(ids[0], {});
+    const auto reader = core->checkpoint().restorer().restore(ids[0], {});
     read[static_cast<size_t>(communicator.ranks().rank)] = read_file(reader->path() / "own2");
     core->close(master::RunEnd::ok);
   }));
@@ -271,7 +272,7 @@ void a_fault_of_any_rank_at_any_step_reaches_all(void **) {
   for (job.faulty_rank = 0; job.faulty_rank < 4; ++job.faulty_rank)
     for (job.faulty_step = 0;; ++job.faulty_step) {
       const auto thrown = job.run([&](Rank &rank) {
-        const auto store = rank.checkpoints.begin_store(steps, true);
+        const auto store = rank.checkpoints.saver().begin(steps, true);
         write(store->path(), "own" + std::to_string(rank.number), "x");
         store->commit();
       });

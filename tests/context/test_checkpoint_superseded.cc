@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "core/context/checkpoint/retention.h"
 #include "core/context/core.h"
-#include "core/context/removals.h"
 #include "tests/context/child_process.h"
 #include "tests/context/hanging_call.h"
 #include "tests/context/home.h"
@@ -45,7 +45,8 @@ struct Keeping {
     const fs::path source = fs::path(home.path()) / "source";
     fs::create_directories(source);
     write_file_durably(source / "model", std::to_string(steps));
-    return core.checkpoint().upload(source, to_wire(Json{{"steps_completed", steps}}), false, {});
+    return core.checkpoint().saver().upload(source, to_wire(Json{{"steps_completed", steps}}),
+                                            false, {});
   }
 
   // The steps of those whose files are there.
@@ -133,7 +134,8 @@ void one_that_is_being_read_stays(void **) {
   const auto core = at.start();
   const std::string first = at.save(*core, 1);
   {
-    const auto reader = core->checkpoint().begin_restore(first, {.mode = DownloadMode::no_shared});
+    const auto reader =
+        core->checkpoint().restorer().restore(first, {.mode = DownloadMode::no_shared});
     at.save(*core, 2);
     at.save(*core, 3);
     at.expect({1, 3});
@@ -189,7 +191,7 @@ bool killed_while_saving(const Keeping &at, int step) {
     at.save(*core, 1);
     watched();
     at.save(*core, 2);
-    core->checkpoint().finish_removals(true, std::chrono::minutes(1));
+    core->checkpoint().retention().finish(true, std::chrono::minutes(1));
     return 0;
   });
   bool lives = true;
@@ -206,7 +208,7 @@ void killed_at_any_step_the_next_save_leaves_what_is_kept(void **) {
     const auto core = at.start();
     const auto latest = core->info().run().latest_checkpoint;
     assert_true(latest.has_value());
-    core->checkpoint().begin_restore(*latest, {.mode = DownloadMode::no_shared});
+    core->checkpoint().restorer().restore(*latest, {.mode = DownloadMode::no_shared});
     at.save(*core, 3);
     at.expect({3});
   }

@@ -48,7 +48,7 @@ struct Model {
 
 std::string stored_by(Job &job, const Model &model) {
   assert_no_failure(job.run([&](Rank &rank) {
-    const auto store = rank.checkpoints.begin_store(steps, true);
+    const auto store = rank.checkpoints.saver().begin(steps, true);
     const std::vector<Owned> parts = model.parts(rank.number, rank.communicator.ranks().size);
     store->write_tensors(name, tensors_of(parts), {{"format", "pt"}});
     store->commit();
@@ -87,7 +87,7 @@ void one_rank_alone_writes_one_file(void **) {
 void what_ranks_contradict_fails_on_all_and_can_be_repeated(void **) {
   Job job(1, 2);
   assert_no_failure(job.run([&](Rank &rank) {
-    const auto store = rank.checkpoints.begin_store(steps, true);
+    const auto store = rank.checkpoints.saver().begin(steps, true);
     const Owned wrong("x", rank.number == 0 ? Dtype::f32 : Dtype::i32, {4});
     const std::string message =
         expect_error(Code::conflict, [&] { store->write_tensors(name, {wrong.tensor}, {}); });
@@ -101,7 +101,7 @@ void what_ranks_contradict_fails_on_all_and_can_be_repeated(void **) {
 void bytes_that_differ_between_ranks_fail_all_and_can_be_repeated(void **) {
   Job job(1, 3);
   assert_no_failure(job.run([&](Rank &rank) {
-    const auto store = rank.checkpoints.begin_store(steps, true);
+    const auto store = rank.checkpoints.saver().begin(steps, true);
     const Owned same("alike", Dtype::f32, {4});
     const Owned weights("weights", Dtype::f32, {1000});
     if (rank.number == 2) weights.tensor.data[3999] ^= 1;
@@ -121,7 +121,7 @@ void bytes_that_differ_between_ranks_fail_all_and_can_be_repeated(void **) {
 void a_rank_that_cannot_write_fails_all_and_leaves_no_file(void **) {
   Job job(1, 2);
   assert_no_failure(job.run([&](Rank &rank) {
-    const auto store = rank.checkpoints.begin_store(steps, true);
+    const auto store = rank.checkpoints.saver().begin(steps, true);
     const fs::path taken = fs::path(store->path()) / "model-00002-of-00002.safetensors";
     if (rank.number == 1) write_all(open_file(taken, O_WRONLY | O_CREAT).get(), "x", "taken");
     const Model model;
@@ -139,7 +139,7 @@ void a_rank_that_cannot_write_fails_all_and_leaves_no_file(void **) {
 void only_sharded_checkpoints_take_parts(void **) {
   Job job(1, 1);
   assert_no_failure(job.run([&](Rank &rank) {
-    const auto store = rank.checkpoints.begin_store(steps, false);
+    const auto store = rank.checkpoints.saver().begin(steps, false);
     const Owned part("x", Dtype::f32, {4}, {{0}, {2}});
     const std::string message =
         expect_error(Code::invalid, [&] { store->write_tensors(name, {part.tensor}, {}); });

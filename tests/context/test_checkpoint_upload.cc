@@ -26,8 +26,8 @@ Uploaded upload(Job &job, const Directories &directories, const Selectors &selec
   uploaded.thrown = job.run([&](Rank &rank) {
     const auto at = static_cast<size_t>(rank.number);
     const fs::path directory = directories[at].empty() ? "" : job.path(directories[at]);
-    uploaded.ids[at] = rank.checkpoints.upload(directory, steps, true,
-                                               selectors.empty() ? nullptr : selectors[at]);
+    uploaded.ids[at] = rank.checkpoints.saver().upload(directory, steps, true,
+                                                       selectors.empty() ? nullptr : selectors[at]);
     uploaded.reported[at] = job.has_reports();
   });
   return uploaded;
@@ -59,14 +59,14 @@ void without_shard_only_the_chief_uploads(void **) {
   Job job(1, 2);
   job.file("d/a", "A");
   const auto thrown = job.run([&](Rank &rank) {
-    if (rank.number == 0) rank.checkpoints.upload(job.path("d"), steps, false, nullptr);
-    else rank.checkpoints.upload(job.path("d"), "no JSON", false, nullptr);
+    if (rank.number == 0) rank.checkpoints.saver().upload(job.path("d"), steps, false, nullptr);
+    else rank.checkpoints.saver().upload(job.path("d"), "no JSON", false, nullptr);
   });
   assert_string_equal(text_of(thrown[0]).c_str(), "");
   assert_non_null(strstr(text_of(thrown[1]).c_str(), "upload on non-chief rank 1"));
   assert_int_equal(job.reports.size(), 1);
   const auto lacking =
-      job.run([&](Rank &rank) { rank.checkpoints.upload("", steps, false, nullptr); });
+      job.run([&](Rank &rank) { rank.checkpoints.saver().upload("", steps, false, nullptr); });
   assert_non_null(strstr(text_of(lacking[0]).c_str(), "directory must not be NULL"));
   assert_true(job.reports.empty());
 }
@@ -236,7 +236,7 @@ void metadata_that_differs_is_refused_on_all(void **) {
   job.file("d/a", "A");
   const auto thrown = job.run([&](Rank &rank) {
     const std::string text = R"({"steps_completed": )" + std::to_string(rank.number / 2) + "}";
-    rank.checkpoints.upload(job.path("d"), text, true, nullptr);
+    rank.checkpoints.saver().upload(job.path("d"), text, true, nullptr);
   });
   assert_all_threw(thrown, Code::conflict, "metadata conflicts:");
   assert_non_null(strstr(text_of(thrown[0]).c_str(), "/steps_completed: ranks 0, 1, 2"));
@@ -248,7 +248,7 @@ void metadata_of_all_ranks_is_one(void **) {
   job.file("d/a", "A");
   assert_no_failure(job.run([&](Rank &rank) {
     const char *text = rank.number == 0 ? "{}" : R"({"steps_completed": 5, "by": "one"})";
-    rank.checkpoints.upload(job.path("d"), text, true, nullptr);
+    rank.checkpoints.saver().upload(job.path("d"), text, true, nullptr);
   }));
   assert_string_equal(job.reports.at(0).second.metadata.dump().c_str(),
                       R"({"steps_completed":5,"by":"one"})");
@@ -259,7 +259,8 @@ void metadata_is_checked_before_anything_is_stored(void **) {
   job.file("d/a", "A");
   const auto with = [&](const char *of_chief, const char *of_other) {
     return job.run([&](Rank &rank) {
-      rank.checkpoints.upload(job.path("d"), rank.number == 0 ? of_chief : of_other, true, nullptr);
+      rank.checkpoints.saver().upload(job.path("d"), rank.number == 0 ? of_chief : of_other, true,
+                                      nullptr);
     });
   };
   assert_all_threw(with("{}", "{}"), Code::invalid, "lacks \"steps_completed\"");

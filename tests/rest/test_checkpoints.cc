@@ -14,8 +14,8 @@ constexpr std::array checkpoint_versions{"0.19.10", "0.33.0", "0.38.1"};
 std::string save(context::Core &core, const Surroundings &place, int64_t steps) {
   fs::create_directories(place.directory / "model");
   write_file_durably(place.directory / "model" / "a", "x");
-  return core.checkpoint().upload(place.directory / "model",
-                                  to_wire(Json{{"steps_completed", steps}}), false, {});
+  return core.checkpoint().saver().upload(place.directory / "model",
+                                          to_wire(Json{{"steps_completed", steps}}), false, {});
 }
 
 std::string checkpoint_state(const FakeMaster &master, const std::string &id) {
@@ -165,7 +165,8 @@ void checkpoint_that_waits_cannot_be_deleted_before_the_master_knows_it(void **)
   lose_database(master);
   const std::string id = save(*core, place, 1);
   expect_error(Code::unavailable, [&] { core->checkpoint().remove(id); });
-  assert_string_equal(core->checkpoint().metadata(id).dump().c_str(), R"({"steps_completed":1})");
+  assert_string_equal(core->checkpoint().catalog().metadata(id).dump().c_str(),
+                      R"({"steps_completed":1})");
   recover(master);
   core->checkpoint().remove(id);
   core->close(RunEnd::ok);

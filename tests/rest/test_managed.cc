@@ -207,8 +207,8 @@ std::string upload(context::Core &core, const Surroundings &place) {
   fs::create_directories(place.directory / "model");
   write_all(open_file(place.directory / "model" / "a", O_WRONLY | O_CREAT | O_TRUNC).get(), "x",
             "a");
-  return core.checkpoint().upload(place.directory / "model", R"({"steps_completed": 1})", false,
-                                  {});
+  return core.checkpoint().saver().upload(place.directory / "model", R"({"steps_completed": 1})",
+                                          false, {});
 }
 
 void lost_answer_to_a_checkpoint_is_reconciled(void **) {
@@ -253,8 +253,8 @@ void steps_beyond_those_that_a_master_counts_are_refused_at_the_call(void **) {
   refused([&] { core->train().report("other", most + 1, &loss, 1); });
   refused([&] { core->train().report_json("training", most + 1, {{"loss", 1}}, std::nullopt); });
   refused([&] {
-    core->checkpoint().upload(place.directory.path(), R"({"steps_completed": 2147483648})", false,
-                              {});
+    core->checkpoint().saver().upload(place.directory.path(), R"({"steps_completed": 2147483648})",
+                                      false, {});
   });
   core->close(RunEnd::ok);
   assert_int_equal(master.state()["metrics"].size(), 2);
@@ -285,7 +285,7 @@ void deleted_checkpoint_is_told_before_its_files_go(void **) {
     if (is_told) {
       master.add_fault({{"path", "PATCH /api/v1/checkpoints$"}, {"status", 400}});
       expect_error(Code::invalid, [&] { core->checkpoint().remove(id); });
-      core->checkpoint().begin_restore(id, {.mode = context::DownloadMode::no_shared});
+      core->checkpoint().restorer().restore(id, {.mode = context::DownloadMode::no_shared});
     }
     core->checkpoint().remove(id);
     assert_false(fs::exists(stored));
@@ -308,7 +308,7 @@ void own_checkpoint_without_its_manifest_is_corrupt(void **) {
       if (id.empty()) id = upload(*core, place);
       fs::remove(place.directory / "checkpoints" / id / ".detcore-manifest.json");
       expect_error(Code::corrupt, [&] {
-        core->checkpoint().begin_restore(id, {.mode = context::DownloadMode::no_shared});
+        core->checkpoint().restorer().restore(id, {.mode = context::DownloadMode::no_shared});
       });
       core->close(RunEnd::ok);
     }

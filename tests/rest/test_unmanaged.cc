@@ -134,8 +134,8 @@ void trial_goes_on_from_its_latest_checkpoint(void **) {
   const auto first = context::Core::start(options);
   fs::create_directories(place.directory / "model");
   write_file_durably(place.directory / "model" / "a", "x");
-  const std::string id = first->checkpoint().upload(place.directory / "model",
-                                                    R"({"steps_completed": 30})", false, {});
+  const std::string id = first->checkpoint().saver().upload(
+      place.directory / "model", R"({"steps_completed": 30})", false, {});
   first->close(RunEnd::error);
   const auto second = context::Core::start(options);
   assert_equal(second->info().run().latest_checkpoint, id);
@@ -161,7 +161,7 @@ void deletion_killed_at_any_step_is_finished_by_the_next_run(void **) {
       const auto core = context::Core::start(options);
       const Json metadata{{"steps_completed", step + 1}};
       const std::string id =
-          core->checkpoint().upload(place.directory / "model", metadata.dump(), false, {});
+          core->checkpoint().saver().upload(place.directory / "model", metadata.dump(), false, {});
       write_file_durably(note, id);
       watched();
       core->checkpoint().remove(id);
@@ -173,7 +173,7 @@ void deletion_killed_at_any_step_is_finished_by_the_next_run(void **) {
     const bool was_there = fs::exists(storage / id);
     const auto next = context::Core::start(options);
     if (next->info().run().latest_checkpoint == id) {
-      next->checkpoint().begin_restore(id, {.mode = context::DownloadMode::no_shared});
+      next->checkpoint().restorer().restore(id, {.mode = context::DownloadMode::no_shared});
       next->checkpoint().remove(id);
       ++whole;
     } else {

@@ -231,16 +231,16 @@ inline std::string save(const Job &job, Rank &rank, const OddTree &tree, const W
     fs::create_directories(source);
     tree.make(source, elsewhere);
     if (tree.refused.empty()) saved = look(source);
-    if (!way.asynchronous) return rank.checkpoints.upload(source, steps, false, nullptr);
-    const auto ticket = rank.checkpoints.upload_async(source, steps, false, nullptr);
+    if (!way.asynchronous) return rank.checkpoints.saver().upload(source, steps, false, nullptr);
+    const auto ticket = rank.checkpoints.saver().upload_async(source, steps, false, nullptr);
     storage::remove_tree(source);
-    rank.checkpoints.wait(*ticket, std::nullopt);
+    rank.checkpoints.background().wait(*ticket, std::nullopt);
     return ticket->id();
   }
-  const auto store = rank.checkpoints.begin_store(steps, false);
+  const auto store = rank.checkpoints.saver().begin(steps, false);
   tree.make(store->path(), elsewhere);
   if (tree.refused_written.empty()) saved = look(store->path());
-  if (way.asynchronous) rank.checkpoints.wait(*store->commit_async(), std::nullopt);
+  if (way.asynchronous) rank.checkpoints.background().wait(*store->commit_async(), std::nullopt);
   else store->commit();
   return store->id();
 }
@@ -258,13 +258,14 @@ inline void check_load(const Job &job, Rank &rank, const std::string &id,
         throw std::runtime_error(what + ", " + how + ": '" + path + "' is new");
   };
   const fs::path target = job.path("target");
-  rank.checkpoints.download(id, target, {});
+  rank.checkpoints.restorer().download(id, target, {});
   compare(target, "downloaded");
   storage::remove_tree(target);
-  rank.checkpoints.download(id, target, {.selector = [](const std::string &) { return true; }});
+  rank.checkpoints.restorer().download(id, target,
+                                       {.selector = [](const std::string &) { return true; }});
   compare(target, "downloaded by a selector");
   storage::remove_tree(target);
-  compare(rank.checkpoints.begin_restore(id, {})->path(), "restored");
+  compare(rank.checkpoints.restorer().restore(id, {})->path(), "restored");
 }
 
 inline void check(const Job &job, Rank &rank, const OddTree &tree, const Way &way) {
@@ -293,7 +294,7 @@ inline void odd_trees_come_back_or_are_refused(Job &job, bool briefly = false) {
   std::string failed;
   const auto thrown = job.run([&](Rank &rank) {
     for (const bool staged : {false, true}) {
-      if (staged) rank.checkpoints.stage_saves(job.path("staged"), uint64_t{1} << 30);
+      if (staged) rank.checkpoints.background().stage_in(job.path("staged"), uint64_t{1} << 30);
       for (const OddTree &tree : odd::trees())
         for (const odd::Way &way : odd::ways) try {
             if (way.staged == staged && (way.differs || !briefly)) odd::check(job, rank, tree, way);

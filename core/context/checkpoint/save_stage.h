@@ -1,5 +1,6 @@
 // Where asynchronous saves wait on this machine, in memory or on a disk of its own, until they are
 // stored; afterwards, as long as there is room, the copy that is nearest to whoever restores it.
+// And what happens to saves that a killed process did not live to finish, staged or not.
 #pragma once
 
 #include <atomic>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "core/base/log.h"
+#include "core/engine/run_info.h"
+#include "core/master/master.h"
 #include "core/storage/directory_storage.h"
 
 namespace det::context {
@@ -64,5 +67,29 @@ class SaveStage {
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<void>> pins_;
 };
+
+// The one that a run has, which may be replaced while others use it.
+class CurrentStage {
+ public:
+  std::shared_ptr<SaveStage> get();  // null: saves are not staged
+  void set(std::shared_ptr<SaveStage> stage);
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<SaveStage> stage_;
+};
+
+// Who may finish the saves of a run: the later runs of its trial.
+std::string owner_of_saves(const engine::RunInfo &run);
+
+// Where saves of this trial are staged from now on, for its later runs on this machine; empty:
+// nowhere.
+void note_stage(master::Master &master, const std::filesystem::path &directory);
+
+// Finishes those of earlier runs of this trial, on the chief, staged ones too, and gives the one of
+// the most steps. What cannot be finished is told in the log.
+std::optional<engine::CheckpointEntry> finish_sealed_saves(storage::Storage &storage,
+                                                           master::Master &master,
+                                                           const std::shared_ptr<Logger> &logger);
 
 }  // namespace det::context

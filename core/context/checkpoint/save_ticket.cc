@@ -1,4 +1,4 @@
-#include "core/context/save_ticket.h"
+#include "core/context/checkpoint/save_ticket.h"
 
 #include <utility>
 

@@ -1,11 +1,11 @@
-// Downloading and restoring: one rank of each machine reads for all of them.
+#include "core/context/checkpoint/checkpoint_restorer.h"
+
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/comm/agreement.h"
-#include "core/context/checkpoint.h"
 #include "core/context/train.h"
 
 namespace det::context {
@@ -42,27 +42,27 @@ class Pinned : public storage::CheckpointReader {
 
 // From the copy on this machine, where there is one that is in order.
 template <class Read>
-auto CheckpointContext::read_nearest(const std::string &id, const Read &read) {
-  const std::shared_ptr<SaveStage> at = stage();
-  if (at && at->has(id, storage_.list(id))) try {
+auto CheckpointRestorer::read_nearest(const std::string &id, const Read &read) {
+  const std::shared_ptr<SaveStage> at = stage_.get();
+  if (at && at->has(id, run_.storage.list(id))) try {
       const std::shared_ptr<void> pin = at->pin(id);
       return read(at->storage(), pin);
     } catch (const Error &error) {
       if (error.code != Code::corrupt) throw;
-      logger_.warning(error.what(), "; it is read from its storage instead");
+      run_.logger.warning(error.what(), "; it is read from its storage instead");
       at->drop(id);
     }
-  return read(storage_, std::shared_ptr<void>());
+  return read(run_.storage, std::shared_ptr<void>());
 }
 
-void CheckpointContext::download_nearest(const std::string &id, const fs::path &directory,
-                                         const storage::Selector &selector, bool checksums) {
+void CheckpointRestorer::download_nearest(const std::string &id, const fs::path &directory,
+                                          const storage::Selector &selector, bool checksums) {
   read_nearest(id, [&](storage::Storage &from, const std::shared_ptr<void> &) {
     from.download(id, directory, selector, checksums, had_manifest(id));
   });
 }
 
-std::unique_ptr<storage::CheckpointReader> CheckpointContext::restore_nearest(
+std::unique_ptr<storage::CheckpointReader> CheckpointRestorer::restore_nearest(
     const std::string &id, const storage::Selector &selector, bool checksums) {
   return read_nearest(id, [&](storage::Storage &from, std::shared_ptr<void> pin) {
     auto reader = from.restore(id, pin ? nullptr : selector, checksums, had_manifest(id));
@@ -71,21 +71,21 @@ std::unique_ptr<storage::CheckpointReader> CheckpointContext::restore_nearest(
   });
 }
 
-std::unique_ptr<storage::CheckpointReader> CheckpointContext::restore_for_machine(
+std::unique_ptr<storage::CheckpointReader> CheckpointRestorer::restore_for_machine(
     const std::string &id, const storage::Selector &selector, bool checksums) {
-  auto copy = storage_.make_copy(id);
+  auto copy = run_.storage.make_copy(id);
   if (!copy) return restore_nearest(id, selector, checksums);
   download_nearest(id, copy->path(), selector, checksums);
   return copy;
 }
 
-storage::HadManifest CheckpointContext::had_manifest(const std::string &id) {
-  return [this, id] { return master_.has_made_checkpoint(id); };
+storage::HadManifest CheckpointRestorer::had_manifest(const std::string &id) {
+  return [this, id] { return run_.master.has_made_checkpoint(id); };
 }
 
-bool CheckpointContext::anybody_selects(const comm::Call &call, const std::string &id,
-                                        const DownloadRequest &request) {
-  const std::vector<std::string> selects = comm::all_agree(communicator_, call, [&] {
+bool CheckpointRestorer::anybody_selects(const comm::Call &call, const std::string &id,
+                                         const DownloadRequest &request) {
+  const std::vector<std::string> selects = comm::all_agree(run_.communicator, call, [&] {
     storage::check_storage_id(id);
     return std::string(request.selector ? "selects" : "");
   });
@@ -93,16 +93,16 @@ bool CheckpointContext::anybody_selects(const comm::Call &call, const std::strin
 }
 
 // What any rank of this machine wants. Empty, for everything, where one of them does not select.
-storage::Selector CheckpointContext::choose_together(const comm::Call &call, const std::string &id,
-                                                     const storage::Selector &selector) {
-  if (communicator_.ranks().local_size == 1) return selector;
-  const std::string list = comm::local_chief_decides(communicator_, call, [&] {
+storage::Selector CheckpointRestorer::choose_together(const comm::Call &call, const std::string &id,
+                                                      const storage::Selector &selector) {
+  if (run_.communicator.ranks().local_size == 1) return selector;
+  const std::string list = comm::local_chief_decides(run_.communicator, call, [&] {
     Json names = Json::array();
-    for (const auto &[path, size] : storage_.list(id)) names.push_back(path);
+    for (const auto &[path, size] : run_.storage.list(id)) names.push_back(path);
     return pack(names);
   });
   const auto paths = unpack(list, "the files of a checkpoint").get<std::vector<std::string>>();
-  const std::vector<std::string> votes = comm::all_agree_local(communicator_, call, [&] {
+  const std::vector<std::string> votes = comm::all_agree_local(run_.communicator, call, [&] {
     if (!selector) return std::string(everything);
     std::string vote;
     for (const std::string &path : paths) vote += selector(path) ? '1' : '0';
@@ -116,11 +116,11 @@ storage::Selector CheckpointContext::choose_together(const comm::Call &call, con
   return [chosen = std::move(chosen)](const std::string &path) { return chosen.contains(path); };
 }
 
-void CheckpointContext::download(const std::string &id, const fs::path &directory,
-                                 const DownloadRequest &request) {
-  gate_.check();
-  const profiler::LibraryCall timed(train_.regions());
-  const std::shared_ptr<void> reading = hold(id);
+void CheckpointRestorer::download(const std::string &id, const fs::path &directory,
+                                  const DownloadRequest &request) {
+  run_.gate.check();
+  const profiler::LibraryCall timed(run_.train.regions());
+  const std::shared_ptr<void> reading = retention_.hold(id);
   if (request.mode == DownloadMode::no_shared) {
     storage::check_storage_id(id);
     download_nearest(id, directory, request.selector, request.checksums);
@@ -129,17 +129,17 @@ void CheckpointContext::download(const std::string &id, const fs::path &director
   const comm::Call call{comm::ApiCall::checkpoint_download, id};
   storage::Selector selector;
   if (anybody_selects(call, id, request)) selector = choose_together(call, id, request.selector);
-  comm::local_chief_decides(communicator_, call, [&] {
+  comm::local_chief_decides(run_.communicator, call, [&] {
     download_nearest(id, directory, selector, request.checksums);
     return std::string();
   });
 }
 
-std::unique_ptr<storage::CheckpointReader> CheckpointContext::begin_restore(
+std::unique_ptr<storage::CheckpointReader> CheckpointRestorer::restore(
     const std::string &id, const DownloadRequest &request) {
-  gate_.check();
-  const profiler::LibraryCall timed(train_.regions());
-  std::shared_ptr<void> reading = hold(id);
+  run_.gate.check();
+  const profiler::LibraryCall timed(run_.train.regions());
+  std::shared_ptr<void> reading = retention_.hold(id);
   if (request.mode == DownloadMode::no_shared) {
     storage::check_storage_id(id);
     return std::make_unique<Pinned>(restore_nearest(id, request.selector, request.checksums),
@@ -149,20 +149,20 @@ std::unique_ptr<storage::CheckpointReader> CheckpointContext::begin_restore(
   storage::Selector selector;
   if (anybody_selects(call, id, request)) {
     // A file system hands out what is stored: a selector of any rank only earns its warning.
-    if (storage_.directory().empty()) selector = choose_together(call, id, request.selector);
+    if (run_.storage.directory().empty()) selector = choose_together(call, id, request.selector);
     else selector = [](const std::string &) { return true; };
   }
-  const bool is_shared = communicator_.ranks().local_size > 1;
+  const bool is_shared = run_.communicator.ranks().local_size > 1;
   std::unique_ptr<storage::CheckpointReader> reader;
-  const std::string path = comm::local_chief_decides(communicator_, call, [&] {
+  const std::string path = comm::local_chief_decides(run_.communicator, call, [&] {
     reader = is_shared ? restore_for_machine(id, selector, request.checksums)
                        : restore_nearest(id, selector, request.checksums);
     return reader->path().string();
   });
   // Before anybody lets go of it.
-  if (is_shared && storage_.directory().empty())
-    comm::all_agree_local(communicator_, call, [&] {
-      if (!reader) reader = storage_.hold_copy(path);
+  if (is_shared && run_.storage.directory().empty())
+    comm::all_agree_local(run_.communicator, call, [&] {
+      if (!reader) reader = run_.storage.hold_copy(path);
       return std::string();
     });
   if (!reader) reader = std::make_unique<OpenedElsewhere>(path);

@@ -1,4 +1,4 @@
-#include "core/context/checkpoint_metadata.h"
+#include "core/context/checkpoint/checkpoint_metadata.h"
 
 #include <fcntl.h>
 

@@ -1,0 +1,23 @@
+// What saving and restoring need of a run.
+#pragma once
+
+#include "core/base/log.h"
+#include "core/comm/communicator.h"
+#include "core/context/gate.h"
+#include "core/master/master.h"
+#include "core/storage/storage.h"
+
+namespace det::context {
+
+class TrainContext;
+
+struct RunParts {
+  const Gate &gate;
+  comm::Communicator &communicator;
+  master::Master &master;
+  storage::Storage &storage;
+  TrainContext &train;
+  Logger &logger;
+};
+
+}  // namespace det::context
