@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -37,5 +39,20 @@ Error stopped(const Caller &mine, Channel channel);
 
 // What a failure of this rank is for the others: to them, one that was stopped is gone.
 Code code_for_others(Code code);
+
+// What a collective failed with. Of a rank that is gone, `last_words(error)` may know more.
+// `out_of_memory` is copied without any.
+template <class LastWords>
+Error verdict(const std::exception &failure, const Caller &mine, Channel channel,
+              const Error &out_of_memory, const LastWords &last_words) noexcept {
+  try {
+    if (dynamic_cast<const std::bad_alloc *>(&failure) != nullptr)
+      return {Code::no_memory, mine.call(channel) + ": " + out_of_memory.what()};
+    const Error error = as_error(failure);
+    return error.code == Code::unavailable ? last_words(error) : error;
+  } catch (const std::bad_alloc &) {
+    return out_of_memory;
+  }
+}
 
 }  // namespace det::comm

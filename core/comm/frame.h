@@ -15,6 +15,9 @@ namespace det::comm {
 
 // Global: all ranks of the job. Local: those of one machine. Each keeps an order of its own.
 enum class Channel : uint8_t { global, local };
+constexpr Channel other_than(Channel channel) {
+  return channel == Channel::global ? Channel::local : Channel::global;
+}
 
 enum class FrameKind : uint8_t {
   call,   // a rank takes part in a collective, with its message

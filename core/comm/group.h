@@ -18,13 +18,17 @@ class Group {
   Group(Transport &transport, Channel channel, const std::vector<int> &members, int rank,
         std::chrono::milliseconds timeout, JobFailure &failure)
       : session_(transport, channel, members, rank, timeout, failure),
+        members_(session_.members()),
         transport_(transport),
-        below_(session_.children().size(), 1) {}
+        channel_(channel),
+        below_(members_.children().size(), 1) {}
 
-  void know(Group &other_channel) { session_.know(other_channel.session_); }
-  void know_machine(const std::vector<int> &ranks, Board *board) {
-    session_.know_machine(ranks, board);
+  // Of the same ranks, as far as they are on this machine.
+  void know(Group &other_channel) {
+    session_.finder().know(other_channel.session_);
+    other_channel.session_.finder().know(session_);
   }
+  PeerFinder &finder() { return session_.finder(); }
 
   std::optional<std::vector<Message>> gather(const MessageView &message, const Call &call);
   std::vector<Message> allgather(const MessageView &message, const Call &call);
@@ -60,7 +64,9 @@ class Group {
   Message copy_of(const MessageView &message);
 
   Session session_;
+  const ChannelMembers &members_;
   Transport &transport_;
+  const Channel channel_;
   std::vector<size_t> below_;   // ranks below each child, with itself
   std::vector<size_t> places_;  // in the members, of those who speak in the order of the tree
 };

@@ -14,28 +14,28 @@
 namespace det::comm {
 
 // What other ranks may be waiting in.
-class Herald {
+class FailureListener {
  public:
-  virtual ~Herald() = default;
+  virtual ~FailureListener() = default;
   // Tells them, without waiting for anybody.
   virtual void tell(const Error &error) noexcept = 0;
 };
 
 class JobFailure {
  public:
-  // Before there is a failure; all heralds live as long as this.
-  void add(Herald &herald) { heralds_.push_back(&herald); }
+  // Before there is a failure; all listeners live as long as this.
+  void add(FailureListener &listener) { listeners_.push_back(&listener); }
 
   // `by` has told already.
-  void note(const Error &error, const Herald *by = nullptr) noexcept {
+  void note(const Error &error, const FailureListener *by = nullptr) noexcept {
     {
       const std::lock_guard guard(mutex_);
       if (first_) return;
       first_ = error.with_retry(false);  // all that comes fails with it
       failed_.store(true, std::memory_order_release);
     }
-    for (Herald *herald : heralds_)
-      if (herald != by) herald->tell(error);
+    for (FailureListener *listener : listeners_)
+      if (listener != by) listener->tell(error);
   }
   void check() const {
     if (!failed_.load(std::memory_order_acquire)) return;
@@ -64,7 +64,7 @@ class JobFailure {
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;
   std::optional<Error> first_;
-  std::vector<Herald *> heralds_;
+  std::vector<FailureListener *> listeners_;
 };
 
 }  // namespace det::comm

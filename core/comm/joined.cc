@@ -7,10 +7,10 @@
 #include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/fork_guard.h"
-#include "core/comm/board_group.h"
 #include "core/comm/foreign_memory.h"
 #include "core/comm/group.h"
 #include "core/comm/layout.h"
+#include "core/comm/mailbox_group.h"
 
 namespace det::comm {
 
@@ -31,10 +31,9 @@ std::vector<Message> least(const std::vector<Message> &votes) {
   return std::vector<Message>(votes.size(), std::ranges::min_element(votes)->value_or(""));
 }
 
-// The transport as something that hears of a failure.
-class Resignation : public Herald {
+class TransportListener : public FailureListener {
  public:
-  explicit Resignation(Transport &transport) : transport_(transport) {}
+  explicit TransportListener(Transport &transport) : transport_(transport) {}
   void tell(const Error &) noexcept override { transport_.give_up(); }
 
  private:
@@ -50,7 +49,7 @@ class Joined : public Communicator {
         timeout_(timeout),
         global_(*transport_, Channel::global, everybody(ranks.size), ranks.rank, timeout,
                 failure_) {
-    failure_.add(resignation_);
+    failure_.add(transport_listener_);
     SharedMemory memory;
     if (may_share() && is_local_chief()) memory = SharedMemory::create(memory_size());
     const std::string known = memory.name();
@@ -60,7 +59,7 @@ class Joined : public Communicator {
         decode_machine(global_.consult(encode(introduction), joining, answer_introductions), ranks);
     local_.emplace(*transport_, Channel::local, machine.members, ranks.rank, timeout_, failure_);
     local_->know(global_);
-    global_.know_machine(machine.members, nullptr);
+    global_.finder().know_machine(machine.members, nullptr);
     std::string verdict;
     if (ranks.local_size > 1)
       verdict = local_->consult(open_memory(machine, memory), joining, least);
@@ -75,45 +74,49 @@ class Joined : public Communicator {
       static_cast<void>(transport_.release());  // the connections are the parent's
       return;
     }
-    if (board_) board_->quit();
-    if (local_ && !local_board_) local_->leave();
-    if (!global_board_) global_.leave();
+    if (mailboxes_) mailboxes_->quit();
+    if (local_ && !local_mailboxes_) local_->leave();
+    if (!global_mailboxes_) global_.leave();
   }
 
   std::optional<std::vector<Message>> gather(const MessageView &message,
                                              const Call &call) override {
     check_process();
-    return global_board_ ? global_board_->gather(message, call) : global_.gather(message, call);
+    return global_mailboxes_ ? global_mailboxes_->gather(message, call)
+                             : global_.gather(message, call);
   }
   std::vector<Message> allgather(const MessageView &message, const Call &call) override {
     check_process();
-    return global_board_ ? global_board_->allgather(message, call)
-                         : global_.allgather(message, call);
+    return global_mailboxes_ ? global_mailboxes_->allgather(message, call)
+                             : global_.allgather(message, call);
   }
   Message broadcast(const MessageView &message, const Call &call) override {
     check_process();
-    return global_board_ ? global_board_->broadcast(message, call)
-                         : global_.broadcast(message, call);
+    return global_mailboxes_ ? global_mailboxes_->broadcast(message, call)
+                             : global_.broadcast(message, call);
   }
   std::optional<std::vector<Message>> gather_local(const MessageView &message,
                                                    const Call &call) override {
     check_process();
-    return local_board_ ? local_board_->gather(message, call) : local_->gather(message, call);
+    return local_mailboxes_ ? local_mailboxes_->gather(message, call)
+                            : local_->gather(message, call);
   }
   std::vector<Message> allgather_local(const MessageView &message, const Call &call) override {
     check_process();
-    return local_board_ ? local_board_->allgather(message, call) : local_->allgather(message, call);
+    return local_mailboxes_ ? local_mailboxes_->allgather(message, call)
+                            : local_->allgather(message, call);
   }
   Message broadcast_local(const MessageView &message, const Call &call) override {
     check_process();
-    return local_board_ ? local_board_->broadcast(message, call) : local_->broadcast(message, call);
+    return local_mailboxes_ ? local_mailboxes_->broadcast(message, call)
+                            : local_->broadcast(message, call);
   }
 
   void ask_while_waiting(std::function<bool()> goes_on) override {
     failure_.set_question(std::move(goes_on));
   }
 
-  bool shares_memory() const override { return board_.has_value(); }
+  bool shares_memory() const override { return mailboxes_.has_value(); }
   bool can_sum() const override { return transport_->can_sum(); }
   void start_sum(char *data, size_t count, int dtype) override {
     check_process();
@@ -151,7 +154,7 @@ class Joined : public Communicator {
     for (;;) {
       if (is_done(std::min(piece, timeout_))) return;
       failure_.check();
-      if (const std::optional<Error> failure = board_ ? board_->failure() : std::nullopt)
+      if (const std::optional<Error> failure = mailboxes_ ? mailboxes_->failure() : std::nullopt)
         throw Error(*failure);
       if (failure_.is_to_stop()) throw Error(Code::callback, doing + ": stopped by the host");
       if (std::chrono::steady_clock::now() >= end)
@@ -168,7 +171,9 @@ class Joined : public Communicator {
   }
 
   bool may_share() const { return ranks().local_size > 1 && transport_->shares_memory(); }
-  size_t memory_size() const { return Board::size_for(static_cast<size_t>(ranks().local_size)); }
+  size_t memory_size() const {
+    return Mailboxes::size_for(static_cast<size_t>(ranks().local_size));
+  }
 
   bool is_one_machine() const { return ranks().local_size == ranks().size; }
 
@@ -183,23 +188,24 @@ class Joined : public Communicator {
   }
 
   void meet_in_memory(SharedMemory memory, const Machine &machine, std::string_view verdict) {
-    board_.emplace(std::move(memory), machine.members.size(),
-                   static_cast<size_t>(ranks().local_rank));
-    board_herald_.emplace(*board_);
-    failure_.add(*board_herald_);
+    mailboxes_.emplace(std::move(memory), machine.members.size(),
+                       static_cast<size_t>(ranks().local_rank));
+    mailbox_listener_.emplace(*mailboxes_);
+    failure_.add(*mailbox_listener_);
     std::vector<size_t> seats(machine.members.size());
     std::iota(seats.begin(), seats.end(), size_t{0});
     const bool readable = verdict == readable_memory;
-    open_board(local_board_, Channel::local, machine, seats, readable ? nullptr : &*local_);
-    if (!is_one_machine()) return global_.know_machine(machine.members, &*board_);
+    open_mailboxes(local_mailboxes_, Channel::local, machine, seats, readable ? nullptr : &*local_);
+    if (!is_one_machine()) return global_.finder().know_machine(machine.members, &*mailboxes_);
     std::ranges::sort(seats, {}, [&](size_t seat) { return machine.members[seat]; });
-    open_board(global_board_, Channel::global, machine, seats, readable ? nullptr : &global_);
+    open_mailboxes(global_mailboxes_, Channel::global, machine, seats,
+                   readable ? nullptr : &global_);
   }
 
-  void open_board(std::optional<BoardGroup> &group, Channel channel, const Machine &machine,
-                  const std::vector<size_t> &order, Group *far) {
-    group.emplace(BoardGroup::Place{*board_, *transport_, channel, machine.members, order, timeout_,
-                                    failure_},
+  void open_mailboxes(std::optional<MailboxGroup> &group, Channel channel, const Machine &machine,
+                      const std::vector<size_t> &order, Group *far) {
+    group.emplace(MailboxGroup::Place{*mailboxes_, *transport_, channel, machine.members, order,
+                                      timeout_, failure_},
                   far);
   }
 
@@ -207,13 +213,13 @@ class Joined : public Communicator {
   std::unique_ptr<Transport> transport_;
   const std::chrono::milliseconds timeout_;
   JobFailure failure_;
-  Resignation resignation_{*transport_};
+  TransportListener transport_listener_{*transport_};
   Group global_;
   std::optional<Group> local_;
   // Where memory is shared: by the ranks of this machine, and by all where those are all.
-  std::optional<Board> board_;
-  std::optional<BoardHerald> board_herald_;
-  std::optional<BoardGroup> local_board_, global_board_;
+  std::optional<Mailboxes> mailboxes_;
+  std::optional<MailboxListener> mailbox_listener_;
+  std::optional<MailboxGroup> local_mailboxes_, global_mailboxes_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "core/comm/board_group.h"
+#include "core/comm/mailbox_group.h"
 
 #include <sched.h>
 
@@ -23,7 +23,7 @@ constexpr uint32_t first_pause = 16, longest_pause = uint32_t{1} << 20U;
 constexpr int looks_on_own_core = 200;
 constexpr int looks_on_shared_core = 2;
 
-// Few ranks look at each other's cells, which they read anyway; many count who has come.
+// Few ranks look at each other's mailboxes, which they read anyway; many count who has come.
 constexpr size_t most_to_look_at = 7;
 
 bool has_core_for_each(size_t ranks) {
@@ -45,21 +45,21 @@ void relax() {
 
 }  // namespace
 
-BoardGroup::BoardGroup(Place place, Group *far)
+MailboxGroup::MailboxGroup(Place place, Group *far)
     : place_(std::move(place)),
-      board_(place_.board),
+      mailboxes_(place_.mailboxes),
       far_(far),
       others_(place_.order),
       out_of_memory_(Code::no_memory,
-                     "rank " + std::to_string(place_.ranks[board_.seat()]) + ": out of memory"),
+                     "rank " + std::to_string(place_.ranks[mailboxes_.seat()]) + ": out of memory"),
       has_own_core_(has_core_for_each(place_.order.size())),
       next_pause_(first_pause) {
-  std::erase(others_, board_.seat());
+  std::erase(others_, mailboxes_.seat());
 }
 
 template <class Work>
-auto BoardGroup::take_part(Collective collective, const MessageView &message, const Call &call,
-                           const Work &work) {
+auto MailboxGroup::take_part(Collective collective, const MessageView &message, const Call &call,
+                             const Work &work) {
   const std::lock_guard guard(mutex_);
   place_.failure.check();  // of any channel, before the others see this rank in another collective
   begin(collective, message, call);
@@ -67,32 +67,25 @@ auto BoardGroup::take_part(Collective collective, const MessageView &message, co
     // A broadcast may be over for its root.
     const bool has_a_say = collective != Collective::broadcast || is_root();
     if (has_a_say && place_.failure.is_stopping()) throw stopped(self(), place_.channel);
-    if (board_.has_anybody_quit()) look_around(others_, false);
+    if (mailboxes_.has_anybody_quit()) look_around(others_, false);
     auto result = work();
-    board_.leave_collective(place_.channel, head_.sequence);
+    mailboxes_.leave_collective(place_.channel, head_.sequence);
     return result;
   } catch (const std::exception &e) {
-    const Error error = verdict(e);
+    const Error error = verdict(e, self(), place_.channel, out_of_memory_,
+                                [this](const Error &gone) { return last_words(gone); });
     place_.failure.note(error);
     throw Error(error);
   }
 }
 
-Error BoardGroup::verdict(const std::exception &failure) const noexcept {
-  try {
-    if (dynamic_cast<const std::bad_alloc *>(&failure) != nullptr)
-      return {Code::no_memory, here() + ": " + out_of_memory_.what()};
-    const Error error = as_error(failure);
-    if (error.code != Code::unavailable) return error;
-    // Who is gone may have told why, since that was looked for.
-    const std::optional<Error> told = board_.failure();
-    return told ? with_own_argument(*told, self(), place_.channel) : error;
-  } catch (const std::bad_alloc &) {
-    return out_of_memory_;
-  }
+// Who is gone may have told why, since that was looked for.
+Error MailboxGroup::last_words(const Error &error) const {
+  const std::optional<Error> told = mailboxes_.failure();
+  return told ? with_own_argument(*told, self(), place_.channel) : error;
 }
 
-void BoardGroup::begin(Collective collective, const MessageView &message, const Call &call) {
+void MailboxGroup::begin(Collective collective, const MessageView &message, const Call &call) {
   argument_ = call.argument;  // before anything else: it may fail
   head_.collective = collective;
   head_.api = call.api;
@@ -101,38 +94,38 @@ void BoardGroup::begin(Collective collective, const MessageView &message, const 
   ++head_.sequence;
   head_.is_null = !message;
   head_.size = message ? message->size() : 0;
-  head_.is_bulk = head_.size > Board::largest_payload;
-  board_.enter(place_.channel, head_);
+  head_.is_bulk = head_.size > Mailboxes::largest_payload;
+  mailboxes_.enter(place_.channel, head_);
 }
 
-// The cell was this rank's in a collective that all others must be past.
-void BoardGroup::write(const MessageView &message) {
+// The mailbox was this rank's in a collective that all others must be past.
+void MailboxGroup::write(const MessageView &message) {
   const uint64_t turn = head_.sequence;
-  if (all_ended_ + Board::depth < turn) {
-    const Board::Waiting waiting(board_, place_.channel);
+  if (all_ended_ + Mailboxes::depth < turn) {
+    const Mailboxes::Bell::Waiting waiting(mailboxes_.bell(place_.channel));
     all_ended_ = turn;
     for (const size_t seat : others_) {
-      // For more than one cell, so that not every collective has to wait.
+      // For more than one mailbox, so that not every collective has to wait.
       const auto is_past = [&] {
-        return board_.ended(place_.channel, seat) + Board::depth / 2 >= turn;
+        return mailboxes_.ended(place_.channel, seat) + Mailboxes::depth / 2 >= turn;
       };
       wait_until(is_past, {seat});
-      all_ended_ = std::min(all_ended_, board_.ended(place_.channel, seat));
+      all_ended_ = std::min(all_ended_, mailboxes_.ended(place_.channel, seat));
     }
   }
-  board_.write(place_.channel, head_, message.value_or(std::string_view()));
+  mailboxes_.write(place_.channel, head_, message.value_or(std::string_view()));
 }
 
-// All wait for all, and see what all say; true when some of it is too long for the board.
-bool BoardGroup::meet(const MessageView &message) {
+// All wait for all, and see what all say; true when some of it is too long for the mailboxes.
+bool MailboxGroup::meet(const MessageView &message) {
   write(message);
   if (others_.size() <= most_to_look_at) {
-    board_.ring(place_.channel);
+    mailboxes_.bell(place_.channel).ring();
     size_t seen = 0;
     wait_for_result(
         [&] {
           while (seen < others_.size() &&
-                 board_.is_written(place_.channel, others_[seen], head_.sequence))
+                 mailboxes_.is_written(place_.channel, others_[seen], head_.sequence))
             ++seen;
           return seen == others_.size();
         },
@@ -142,10 +135,11 @@ bool BoardGroup::meet(const MessageView &message) {
   }
   bool is_bulk = head_.is_bulk;
   for (const size_t seat : others_) {
-    const std::optional<Board::Said> said = board_.read(place_.channel, seat, head_.sequence);
+    const std::optional<Mailboxes::Said> said =
+        mailboxes_.read(place_.channel, seat, head_.sequence);
     // Who comes to the same meeting in another collective has not written for this one.
     const FrameHead theirs =
-        said ? said->head : board_.entered(place_.channel, seat).value_or(FrameHead());
+        said ? said->head : mailboxes_.entered(place_.channel, seat).value_or(FrameHead());
     check(seat, theirs);
     is_bulk |= theirs.is_bulk;
   }
@@ -153,19 +147,19 @@ bool BoardGroup::meet(const MessageView &message) {
   return is_bulk;
 }
 
-void BoardGroup::wait_for_all() {
+void MailboxGroup::wait_for_all() {
   const uint64_t meeting = ++meetings_;
-  board_.come(place_.channel, meeting);
+  mailboxes_.come(place_.channel, meeting);
   meets_ = true;
-  wait_for_result([&] { return board_.have_all_come(place_.channel, meeting); }, others_);
+  wait_for_result([&] { return mailboxes_.have_all_come(place_.channel, meeting); }, others_);
 }
 
-Message BoardGroup::copy(const MessageView &message) const {
+Message MailboxGroup::copy(const MessageView &message) const {
   return message ? Message(place_.transport.spare()->copy(*message)) : std::nullopt;
 }
 
-Message BoardGroup::message_of(size_t seat) const {
-  const std::optional<Board::Said> said = board_.read(place_.channel, seat, head_.sequence);
+Message MailboxGroup::message_of(size_t seat) const {
+  const std::optional<Mailboxes::Said> said = mailboxes_.read(place_.channel, seat, head_.sequence);
   if (!said)
     throw Error(Code::corrupt, here() + ": what rank " + std::to_string(place_.ranks[seat]) +
                                    " wrote into shared memory is gone");
@@ -176,16 +170,16 @@ Message BoardGroup::message_of(size_t seat) const {
   return bulk;
 }
 
-std::vector<Message> BoardGroup::list(const MessageView &message) const {
+std::vector<Message> MailboxGroup::list(const MessageView &message) const {
   std::vector<Message> list;
   list.reserve(place_.order.size());
   for (const size_t seat : place_.order)
-    list.push_back(seat == board_.seat() ? copy(message) : message_of(seat));
+    list.push_back(seat == mailboxes_.seat() ? copy(message) : message_of(seat));
   return list;
 }
 
-std::optional<std::vector<Message>> BoardGroup::gather(const MessageView &message,
-                                                       const Call &call) {
+std::optional<std::vector<Message>> MailboxGroup::gather(const MessageView &message,
+                                                         const Call &call) {
   using List = std::optional<std::vector<Message>>;
   return take_part(Collective::gather, message, call, [&]() -> List {
     const bool has_bulk = meet(message);
@@ -196,7 +190,7 @@ std::optional<std::vector<Message>> BoardGroup::gather(const MessageView &messag
   });
 }
 
-std::vector<Message> BoardGroup::allgather(const MessageView &message, const Call &call) {
+std::vector<Message> MailboxGroup::allgather(const MessageView &message, const Call &call) {
   return take_part(Collective::allgather, message, call, [&] {
     const bool has_bulk = meet(message);
     if (has_bulk && far_ != nullptr) return far_->allgather(message, call);
@@ -207,12 +201,12 @@ std::vector<Message> BoardGroup::allgather(const MessageView &message, const Cal
 }
 
 // Waits for nobody but a rank that is `depth` collectives behind.
-Message BoardGroup::broadcast(const MessageView &message, const Call &call) {
+Message MailboxGroup::broadcast(const MessageView &message, const Call &call) {
   const size_t root = place_.order.front();
   return take_part(Collective::broadcast, is_root() ? message : std::nullopt, call, [&] {
     if (is_root()) {
       write(message);
-      board_.ring(place_.channel);
+      mailboxes_.bell(place_.channel).ring();
       settle();
       if (head_.is_bulk && far_ != nullptr) return far_->broadcast(message, call);
       Message result = copy(message);
@@ -220,8 +214,8 @@ Message BoardGroup::broadcast(const MessageView &message, const Call &call) {
       return result;
     }
     const uint64_t turn = head_.sequence;
-    wait_for_result([&] { return board_.is_written(place_.channel, root, turn); }, {root});
-    const std::optional<Board::Said> said = board_.read(place_.channel, root, turn);
+    wait_for_result([&] { return mailboxes_.is_written(place_.channel, root, turn); }, {root});
+    const std::optional<Mailboxes::Said> said = mailboxes_.read(place_.channel, root, turn);
     check(root, said->head);
     if (said->head.is_bulk && far_ != nullptr) return far_->broadcast(std::nullopt, call);
     Message result = message_of(root);
@@ -232,7 +226,7 @@ Message BoardGroup::broadcast(const MessageView &message, const Call &call) {
 
 // For a while, before sleeping; whether it is over.
 template <class IsOver>
-bool BoardGroup::look(const IsOver &is_over) {
+bool MailboxGroup::look(const IsOver &is_over) {
   const int looks = has_own_core_ ? looks_on_own_core : looks_on_shared_core;
   for (int i = 0; i < looks; ++i, relax())
     if (is_over()) return true;
@@ -254,37 +248,39 @@ bool BoardGroup::look(const IsOver &is_over) {
 }
 
 template <class IsOver>
-void BoardGroup::wait_until(const IsOver &is_over, const std::vector<size_t> &for_seats) {
+void MailboxGroup::wait_until(const IsOver &is_over, const std::vector<size_t> &for_seats) {
   if (look(is_over)) return;
   const Clock::time_point end = Clock::now() + place_.timeout;
   for (bool slept = false;; slept = true) {
     const auto left =
         std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(end - Clock::now()));
-    if (slept || board_.failure()) look_around(for_seats, left.count() == 0);
+    if (slept || mailboxes_.failure()) look_around(for_seats, left.count() == 0);
     if (left.count() == 0) throw silence_of(for_seats.front());
-    if (board_.sleep(place_.channel, is_over, std::min(nap, left))) return;
+    if (mailboxes_.bell(place_.channel).sleep(is_over, std::min(nap, left))) return;
   }
 }
 
 // That all ranks have, or none: who stops waiting looks again whether others may have come to the
 // end meanwhile, and those who come to it later hear that there is none.
 template <class IsOver>
-void BoardGroup::wait_for_result(const IsOver &is_over, const std::vector<size_t> &for_seats) {
+void MailboxGroup::wait_for_result(const IsOver &is_over, const std::vector<size_t> &for_seats) {
   try {
     wait_until(is_over, for_seats);
   } catch (const std::exception &) {
-    if (board_.withdraw(place_.channel, head_.sequence, is_over)) throw;
+    if (mailboxes_.withdrawals().withdraw(place_.channel, head_.sequence, is_over)) throw;
   }
   settle();
 }
 
-void BoardGroup::settle() const {
-  const auto is_settled = [&] { return !board_.is_in_doubt(place_.channel, head_.sequence); };
+void MailboxGroup::settle() const {
+  const auto is_settled = [&] {
+    return !mailboxes_.withdrawals().is_in_doubt(place_.channel, head_.sequence);
+  };
   if (is_settled()) [[likely]]
     return;
   const Clock::time_point end = Clock::now() + place_.timeout;
-  while (!board_.sleep(place_.channel, is_settled, milliseconds(1))) {
-    if (const std::optional<Error> failure = board_.failure())
+  while (!mailboxes_.bell(place_.channel).sleep(is_settled, milliseconds(1))) {
+    if (const std::optional<Error> failure = mailboxes_.failure())
       throw with_own_argument(*failure, self(), place_.channel);
     for (const size_t seat : others_) look_at(seat, false);
     if (Clock::now() >= end) throw silence_of(others_.front());
@@ -292,41 +288,41 @@ void BoardGroup::settle() const {
 }
 
 // Throws where waiting is in vain.
-void BoardGroup::look_around(const std::vector<size_t> &for_seats, bool is_late) const {
+void MailboxGroup::look_around(const std::vector<size_t> &for_seats, bool is_late) const {
   place_.failure.check();
   if (place_.failure.is_to_stop()) throw stopped(self(), place_.channel);
-  if (const std::optional<Error> failure = board_.failure())
+  if (const std::optional<Error> failure = mailboxes_.failure())
     throw with_own_argument(*failure, self(), place_.channel);
   for (const size_t seat : for_seats) look_at(seat, is_late);
 }
 
-void BoardGroup::look_at(size_t seat, bool is_late) const {
+void MailboxGroup::look_at(size_t seat, bool is_late) const {
   const uint64_t turn = head_.sequence;
-  if (const std::optional<Board::Said> said = board_.read(place_.channel, seat, turn)) {
+  if (const std::optional<Mailboxes::Said> said = mailboxes_.read(place_.channel, seat, turn)) {
     check(seat, said->head);
     if (!meets_) return;  // else it has yet to come, and may die before
   }
-  if (board_.ended(place_.channel, seat) >= turn) return;
+  if (mailboxes_.ended(place_.channel, seat) >= turn) return;
   const int rank = place_.ranks[seat];
-  if (board_.has_quit(seat))
+  if (mailboxes_.has_quit(seat))
     throw Error(Code::unavailable,
                 here() + ": rank " + std::to_string(rank) + " left the job; see its own output");
   place_.transport.check_peer(rank);
-  const std::optional<FrameHead> theirs = board_.entered(place_.channel, seat);
+  const std::optional<FrameHead> theirs = mailboxes_.entered(place_.channel, seat);
   if (theirs && theirs->sequence == turn) check(seat, *theirs);
   if (is_late && (!theirs || theirs->sequence <= turn)) throw silence_of(seat);
 }
 
-void BoardGroup::check(size_t seat, const FrameHead &theirs) const {
+void MailboxGroup::check(size_t seat, const FrameHead &theirs) const {
   if (!is_same_call(theirs, head_))
     throw mismatch({place_.ranks[seat], theirs}, self(), place_.channel);
 }
 
 // A rank that waits in the other channel, as this one waits for it here, is not silent.
-Error BoardGroup::silence_of(size_t seat) const {
-  const Channel other = place_.channel == Channel::global ? Channel::local : Channel::global;
+Error MailboxGroup::silence_of(size_t seat) const {
+  const Channel other = other_than(place_.channel);
   std::string elsewhere;
-  if (const std::optional<FrameHead> theirs = board_.waits_in(other, seat))
+  if (const std::optional<FrameHead> theirs = mailboxes_.waits_in(other, seat))
     elsewhere = Caller{place_.ranks[seat], *theirs}.call(other);
   return silence(place_.ranks[seat], self(), place_.channel, elsewhere, place_.timeout);
 }

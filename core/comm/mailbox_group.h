@@ -1,5 +1,5 @@
-// Collectives on a board. What is too long for it is announced there; then the others read it in
-// this rank's memory, or it moves over the transport.
+// Collectives over mailboxes. What is too long for them is announced there; then the others read it
+// in this rank's memory, or it moves over the transport.
 #pragma once
 
 #include <mutex>
@@ -7,26 +7,26 @@
 #include <string>
 #include <vector>
 
-#include "core/comm/board.h"
 #include "core/comm/group.h"
 #include "core/comm/job_failure.h"
+#include "core/comm/mailboxes.h"
 
 namespace det::comm {
 
-// The board as something that other ranks may be waiting at.
-class BoardHerald : public Herald {
+// For those that wait at the mailboxes.
+class MailboxListener : public FailureListener {
  public:
-  explicit BoardHerald(Board &board) : board_(board) {}
-  void tell(const Error &error) noexcept override { board_.fail(error); }
+  explicit MailboxListener(Mailboxes &mailboxes) : mailboxes_(mailboxes) {}
+  void tell(const Error &error) noexcept override { mailboxes_.fail(error); }
 
  private:
-  Board &board_;
+  Mailboxes &mailboxes_;
 };
 
-class BoardGroup {
+class MailboxGroup {
  public:
   struct Place {
-    Board &board;
+    Mailboxes &mailboxes;
     Transport &transport;
     Channel channel;
     std::vector<int> ranks;     // of the job, by seat
@@ -35,7 +35,7 @@ class BoardGroup {
     JobFailure &failure;
   };
   // `far` takes what is too long; null where the ranks read that in each other's memory.
-  BoardGroup(Place place, Group *far);
+  MailboxGroup(Place place, Group *far);
 
   std::optional<std::vector<Message>> gather(const MessageView &message, const Call &call);
   std::vector<Message> allgather(const MessageView &message, const Call &call);
@@ -63,13 +63,13 @@ class BoardGroup {
   void look_at(size_t seat, bool is_late) const;
   void check(size_t seat, const FrameHead &theirs) const;
   Error silence_of(size_t seat) const;
-  Error verdict(const std::exception &failure) const noexcept;
-  Caller self() const { return {place_.ranks[board_.seat()], head_, argument_}; }
+  Error last_words(const Error &error) const;
+  Caller self() const { return {place_.ranks[mailboxes_.seat()], head_, argument_}; }
   std::string here() const { return self().call(place_.channel); }
-  bool is_root() const { return place_.order.front() == board_.seat(); }
+  bool is_root() const { return place_.order.front() == mailboxes_.seat(); }
 
   const Place place_;
-  Board &board_;
+  Mailboxes &mailboxes_;
   Group *const far_;
   std::vector<size_t> others_;
   const Error out_of_memory_;  // copied without any

@@ -14,23 +14,108 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/comm/board.h"
 #include "core/comm/disagreement.h"
 #include "core/comm/job_failure.h"
+#include "core/comm/mailboxes.h"
 #include "core/comm/transport.h"
 
 namespace det::comm {
 
-class Session : public Herald {
+class Session;
+
+// The ranks of a channel, as one of them sees them.
+struct ChannelMembers {
+  // `all`: ranks of the job, the root first.
+  ChannelMembers(const Transport &transport, Channel channel, std::vector<int> all, int rank);
+
+  int root() const { return all.front(); }
+  bool is_root() const { return root() == rank; }
+  int parent() const { return *branch.parent; }
+  const std::vector<int> &children() const { return branch.children; }
+
+  const std::vector<int> all;
+  const int rank;
+  const Branch branch;
+  const std::vector<int> others;  // that this one talks to: in a mesh, all others
+  const bool is_mesh;
+};
+
+// Where a rank may be that is waited for in vain: in the other channel, or still on its way.
+class PeerFinder {
  public:
-  // `members` are ranks of the job, the root first.
+  // The session of the other channel.
+  void know(Session &other) { other_ = &other; }
+  // Of this machine, ranks of the job by seat. Where a channel has no mailboxes, these ranks see in
+  // those of the other one what this rank is in.
+  void know_machine(std::vector<int> ranks, Mailboxes *mailboxes);
+
+  // This rank begins a collective, and has ended it.
+  void enter(Channel channel, const FrameHead &head) {
+    if (mailboxes_ != nullptr) mailboxes_->enter(channel, head);
+  }
+  void leave(Channel channel, uint64_t turn) {
+    if (mailboxes_ != nullptr) mailboxes_->leave_collective(channel, turn);
+  }
+
+  // On another machine of several ranks, which may find out there what is wrong, and tell it.
+  bool leads_others(int peer) const;
+  // What a peer waits in on `channel`, which is the other one.
+  std::optional<FrameHead> call_of(int peer, Channel channel) const;
+
+ private:
+  Session *other_ = nullptr;
+  std::vector<int> machine_;
+  Mailboxes *mailboxes_ = nullptr;
+};
+
+// Nobody answers a broadcast, so who passes one on asks now and then which of its children are
+// still there.
+class BroadcastAnswers {
+ public:
+  // From these, to the broadcast of this number, from now on.
+  void ask(uint64_t sequence, const std::vector<int> &children);
+  // An answer may come when this rank is in a later collective; false for what is none.
+  bool take(int peer, const FrameHead &head);
+
+  std::chrono::steady_clock::duration since_asked() const {
+    return std::chrono::steady_clock::now() - asked_at_;
+  }
+  const std::vector<int> &missing() const { return missing_; }
+
+ private:
+  uint64_t asked_ = 0;
+  std::chrono::steady_clock::time_point asked_at_ = std::chrono::steady_clock::now();
+  std::vector<int> missing_;
+};
+
+// The end of a job, as the ranks of a channel tell it to each other.
+class LastWords {
+ public:
+  LastWords(Transport &transport, Channel channel, const ChannelMembers &members)
+      : transport_(transport), channel_(channel), members_(members) {}
+
+  // That something failed, once, or that this rank is no longer there. Waits for nobody.
+  void tell(FrameHead head, const Error &error) noexcept;
+  void leave(FrameHead head) noexcept;
+
+  // Why a peer gave up.
+  Error reason_of(int peer, const FrameHead &abort, const Caller &mine) const;
+  // Somebody is gone, who may have said more.
+  Error look_for(const Error &error, const Caller &mine) const;
+
+ private:
+  void send(int peer, FrameHead &head, std::string_view text) noexcept;
+
+  Transport &transport_;
+  const Channel channel_;
+  const ChannelMembers &members_;
+  bool told_ = false;
+};
+
+class Session : public FailureListener {
+ public:
   Session(Transport &transport, Channel channel, std::vector<int> members, int rank,
           std::chrono::milliseconds timeout, JobFailure &failure);
-
-  // A rank that is waited for in vain in the one of two channels may be found in the other. Those
-  // of this machine, `ranks` of the job by seat, may have that on a board, where they see this one.
-  void know(Session &other);
-  void know_machine(std::vector<int> ranks, Board *board);
 
   // Does the work of one collective: sends and receives with the functions below.
   template <class Work>
@@ -40,10 +125,11 @@ class Session : public Herald {
     try {
       failure_.check();  // of any channel
       auto result = work();
-      if (board_ != nullptr) board_->leave_collective(channel_, head_.sequence);
+      finder_.leave(channel_, head_.sequence);
       return result;
     } catch (const std::exception &e) {
-      fail(verdict(e));
+      fail(verdict(e, self(), channel_, out_of_memory_,
+                   [this](const Error &error) { return last_words_.look_for(error, self()); }));
     }
   }
 
@@ -60,81 +146,48 @@ class Session : public Herald {
   // For one in which a leader may wait as long for others before it comes.
   Patience patience_with_leaders() const;
 
-  // Without waiting for the others: that something failed, or that this rank is no longer there.
   void tell(const Error &error) noexcept override;
+  // Without waiting for the others: this rank is no longer there.
   void leave() noexcept;
 
-  const std::vector<int> &members() const { return members_; }
-  // All that this one talks to: in a mesh, all others.
-  const std::vector<int> &others() const { return others_; }
-  int parent() const { return *branch_.parent; }
-  const std::vector<int> &children() const { return branch_.children; }
-  int root() const { return members_.front(); }
-  int rank() const { return rank_; }
-  bool is_root() const { return root() == rank_; }
-  bool is_mesh() const { return transport_.any_pair() && members_.size() <= largest_mesh; }
+  const ChannelMembers &members() const { return members_; }
+  PeerFinder &finder() { return finder_; }
   bool is_bulk(const MessageView &message) const {
     return message && message->size() > bulk_above_;
   }
-  Channel channel() const { return channel_; }
-  Transport &transport() { return transport_; }
 
-  // Nobody answers a broadcast, so who passes one on asks now and then which of its children are
-  // still there. True when this one is to ask; `must_wait`: it is also to wait for all answers.
+  // Of a broadcast that is passed on now. True when the children are asked for answers;
+  // `must_wait`: and this rank waits for all of them.
   bool asks_for_answers(bool &must_wait);
 
- private:
-  // Beyond this many ranks the root's two steps beat everybody's message to everybody.
-  static constexpr size_t largest_mesh = 8;
+  // What a peer has called on this channel and this rank has not.
+  std::optional<FrameHead> call_waiting(int peer);
 
+ private:
   void begin(Collective collective, const Call &call);
   bool receive(int peer, FrameHead &head, Patience &patience);
-  bool leads_others(int peer) const;
   void ask_those_who_wait(int peer);
-  bool take_answer(int peer, const FrameHead &head);
   void check(int peer, const FrameHead &head, FrameKind expected);
   Error silence_of(int peer);
-  std::optional<FrameHead> call_waiting(int peer);
-  std::optional<FrameHead> found_elsewhere(int peer);
-  FrameHead head_of(FrameKind kind) const;
-  Caller self() const { return {rank_, head_, argument_}; }
-  Channel other_channel() const {
-    return channel_ == Channel::global ? Channel::local : Channel::global;
-  }
-  std::string here() const { return self().call(channel_); }
-
+  Caller self() const { return {members_.rank, head_, argument_}; }
   [[noreturn]] void fail(const Error &error);
-  Error verdict(const std::exception &failure) noexcept;
-  Error last_words(const Error &error);
-  Error reason_of(int peer, const FrameHead &abort);
-  void tell_all(const Error &error) noexcept;
-  void send_text(int peer, FrameKind kind, Code code, std::string_view text) noexcept;
 
   Transport &transport_;
   const Channel channel_;
-  const std::vector<int> members_;
-  const int rank_;
-  const Branch branch_;
-  const std::vector<int> others_;
+  const ChannelMembers members_;
   const size_t bulk_above_;
   const std::chrono::milliseconds timeout_, silence_;
   const Error out_of_memory_;  // copied without any
   JobFailure &failure_;
-  Session *other_session_ = nullptr;
-  std::vector<int> machine_;
-  Board *board_ = nullptr;  // that this channel is not on
+  PeerFinder finder_;
 
   std::mutex mutex_;  // one collective at a time
   FrameHead head_;    // of this one
   std::string argument_;
   bool has_called_ = false;  // those above know that this rank is in this collective
   std::chrono::steady_clock::time_point ask_at_{};
-  bool told_ = false;  // the others, of a failure
-
-  // Of broadcasts that want an answer: the last one, when it was sent, and whom it waits for.
-  uint64_t asking_ = 0;
-  std::chrono::steady_clock::time_point asked_at_ = std::chrono::steady_clock::now();
-  std::vector<int> not_answered_;
+  BroadcastAnswers answers_;
+  LastWords last_words_;
 };
 
 }  // namespace det::comm

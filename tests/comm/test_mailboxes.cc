@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
-#include "core/comm/board_group.h"
+#include "core/comm/mailbox_group.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 
@@ -31,19 +31,19 @@ struct Peers : comm::Transport {
 // Rank 0 of three in a collective, and what it is told.
 struct Waiting {
   std::string told() {
-    comm::BoardGroup group(
+    comm::MailboxGroup group(
         {mine, peers, comm::Channel::global, {0, 1, 2}, {0, 1, 2}, std::chrono::seconds(60), job},
         nullptr);
     return expect_error(Code::unavailable, [&] { group.allgather("x", {}); });
   }
 
-  comm::Board of_rank(size_t rank) const {
+  comm::Mailboxes of_rank(size_t rank) const {
     return {comm::SharedMemory::open(memory.name(), size), 3, rank};
   }
 
-  const size_t size = comm::Board::size_for(3);
+  const size_t size = comm::Mailboxes::size_for(3);
   const comm::SharedMemory memory = comm::SharedMemory::create(size);
-  comm::Board mine = of_rank(0), rank_1 = of_rank(1), rank_2 = of_rank(2);
+  comm::Mailboxes mine = of_rank(0), rank_1 = of_rank(1), rank_2 = of_rank(2);
   Peers peers;
   comm::JobFailure job;
 };
@@ -77,14 +77,14 @@ void a_message_that_is_gone_then_is_not_either(void **) {
   comm::FrameHead head;
   head.collective = comm::Collective::allgather;
   head.sequence = 1;
-  head.size = 2 * comm::Board::largest_payload;
+  head.size = 2 * comm::Mailboxes::largest_payload;
   head.is_bulk = true;
   const std::string_view nowhere(reinterpret_cast<const char *>(16), head.size);
-  for (comm::Board *rank : {&waiting.rank_1, &waiting.rank_2})
+  for (comm::Mailboxes *rank : {&waiting.rank_1, &waiting.rank_2})
     rank->write(comm::Channel::global, head, nowhere);
   assert_true(contains(waiting.told(), "memory of process"));
   Waiting again;
-  for (comm::Board *rank : {&again.rank_1, &again.rank_2})
+  for (comm::Mailboxes *rank : {&again.rank_1, &again.rank_2})
     rank->write(comm::Channel::global, head, nowhere);
   again.rank_2.fail(rank_1_is_gone);
   assert_string_equal(again.told().c_str(), "rank 1 is gone");
@@ -104,7 +104,7 @@ void the_first_failure_that_is_told_stays(void **) {
   waiting.rank_2.fail(rank_1_is_gone);
   waiting.rank_1.fail(other);
   waiting.rank_2.fail(other);
-  for (const comm::Board *rank : {&waiting.mine, &waiting.rank_1, &waiting.rank_2}) {
+  for (const comm::Mailboxes *rank : {&waiting.mine, &waiting.rank_1, &waiting.rank_2}) {
     assert_int_equal(rank->failure().value().code, Code::unavailable);
     assert_string_equal(rank->failure()->what(), "rank 1 is gone");
   }
@@ -125,7 +125,7 @@ void a_rank_whose_job_has_failed_is_seen_in_no_other_collective(void **) {
 }  // namespace
 }  // namespace det::test
 
-int test_board() {
+int test_mailboxes() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_rank_that_left_when_it_had_told_why_is_not_blamed),
@@ -135,5 +135,5 @@ int test_board() {
       cmocka_unit_test(the_first_failure_that_is_told_stays),
       cmocka_unit_test(a_rank_whose_job_has_failed_is_seen_in_no_other_collective),
   };
-  return cmocka_run_group_tests_name("board", tests, nullptr, nullptr);
+  return cmocka_run_group_tests_name("mailboxes", tests, nullptr, nullptr);
 }
