@@ -55,9 +55,10 @@ det_status det_checkpoint_upload(det_checkpoint_context *checkpoint, const char 
   });
 }
 
-det_status det_checkpoint_store_begin(det_checkpoint_context *checkpoint, const char *metadata_json,
-                                      const det_checkpoint_options *options,
-                                      det_checkpoint_writer **out, det_error *err) noexcept {
+det_status det_checkpoint_writer_begin(det_checkpoint_context *checkpoint,
+                                       const char *metadata_json,
+                                       const det_checkpoint_options *options,
+                                       det_checkpoint_writer **out, det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out", [&] {
       const std::shared_ptr<det::context::Core> &core = deref(checkpoint, "checkpoint").core;
@@ -71,32 +72,33 @@ det_status det_checkpoint_store_begin(det_checkpoint_context *checkpoint, const 
   });
 }
 
-const char *det_checkpoint_store_path(const det_checkpoint_writer *store) noexcept {
-  return store != nullptr ? store->impl->path().c_str() : nullptr;
+const char *det_checkpoint_writer_path(const det_checkpoint_writer *writer) noexcept {
+  return writer != nullptr ? writer->impl->path().c_str() : nullptr;
 }
 
-const char *det_checkpoint_store_id(const det_checkpoint_writer *store) noexcept {
-  return store != nullptr ? store->impl->id().c_str() : nullptr;
+const char *det_checkpoint_writer_id(const det_checkpoint_writer *writer) noexcept {
+  return writer != nullptr ? writer->impl->id().c_str() : nullptr;
 }
 
-det_status det_checkpoint_store_set_metadata(det_checkpoint_writer *store,
-                                             const char *metadata_json, det_error *err) noexcept {
-  return guarded(
-      err, [&] { deref(store, "store").impl->set_metadata(text(metadata_json, "metadata_json")); });
-}
-
-det_status det_checkpoint_store_commit(det_checkpoint_writer *store, det_error *err) noexcept {
+det_status det_checkpoint_writer_set_metadata(det_checkpoint_writer *writer,
+                                              const char *metadata_json, det_error *err) noexcept {
   return guarded(err, [&] {
-    const Followed followed = follow(deref(store, "store"));
-    once([&] { store->impl->commit(); });
+    deref(writer, "writer").impl->set_metadata(text(metadata_json, "metadata_json"));
   });
 }
 
-det_status det_checkpoint_store_abort(det_checkpoint_writer *store, det_error *err) noexcept {
-  return guarded(err, [&] { deref(store, "store").impl->abort(); });
+det_status det_checkpoint_writer_commit(det_checkpoint_writer *writer, det_error *err) noexcept {
+  return guarded(err, [&] {
+    const Followed followed = follow(deref(writer, "writer"));
+    once([&] { writer->impl->commit(); });
+  });
 }
 
-void det_checkpoint_store_free(det_checkpoint_writer *store) noexcept { delete store; }
+det_status det_checkpoint_writer_abort(det_checkpoint_writer *writer, det_error *err) noexcept {
+  return guarded(err, [&] { deref(writer, "writer").impl->abort(); });
+}
+
+void det_checkpoint_writer_free(det_checkpoint_writer *writer) noexcept { delete writer; }
 
 det_status det_checkpoint_download(det_checkpoint_context *checkpoint, const char *storage_id,
                                    const char *directory, const det_download_options *options,
@@ -110,9 +112,9 @@ det_status det_checkpoint_download(det_checkpoint_context *checkpoint, const cha
   });
 }
 
-det_status det_checkpoint_restore_begin(det_checkpoint_context *checkpoint, const char *storage_id,
-                                        const det_download_options *options,
-                                        det_checkpoint_reader **out, det_error *err) noexcept {
+det_status det_checkpoint_reader_open(det_checkpoint_context *checkpoint, const char *storage_id,
+                                      const det_download_options *options,
+                                      det_checkpoint_reader **out, det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out", [&] {
       const std::shared_ptr<det::context::Core> &core = deref(checkpoint, "checkpoint").core;
@@ -125,11 +127,11 @@ det_status det_checkpoint_restore_begin(det_checkpoint_context *checkpoint, cons
   });
 }
 
-const char *det_checkpoint_restore_path(const det_checkpoint_reader *restore) noexcept {
-  return restore != nullptr ? restore->impl->path().c_str() : nullptr;
+const char *det_checkpoint_reader_path(const det_checkpoint_reader *reader) noexcept {
+  return reader != nullptr ? reader->impl->path().c_str() : nullptr;
 }
 
-void det_checkpoint_restore_free(det_checkpoint_reader *restore) noexcept { delete restore; }
+void det_checkpoint_reader_free(det_checkpoint_reader *reader) noexcept { delete reader; }
 
 det_status det_checkpoint_delete(det_checkpoint_context *checkpoint, const char *storage_id,
                                  det_error *err) noexcept {

@@ -75,14 +75,15 @@ det_status det_checkpoint_upload_async(det_checkpoint_context *checkpoint, const
   });
 }
 
-det_status det_checkpoint_store_commit_async(det_checkpoint_writer *store,
-                                             det_checkpoint_ticket **out, det_error *err) noexcept {
+det_status det_checkpoint_writer_commit_async(det_checkpoint_writer *writer,
+                                              det_checkpoint_ticket **out,
+                                              det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out", [&] {
-      const Followed followed = follow(deref(store, "store"));
+      const Followed followed = follow(deref(writer, "writer"));
       auto ticket = std::make_unique<det_checkpoint_ticket>();
-      ticket->core = store->core;
-      ticket->impl = store->impl->commit_async();
+      ticket->core = writer->core;
+      ticket->impl = writer->impl->commit_async();
       return ticket.release();
     });
   });

@@ -346,11 +346,12 @@ det_status det_client_checkpoint_usage(det_client *client, char **out_json,
                [&](det::client::Client &impl) { return impl.checkpoint_usage(); });
 }
 
-det_status det_client_search_events(det_client *client, int64_t experiment_id, det_timeout timeout,
-                                    char **out_json, det_error *err) noexcept {
+det_status det_client_search_events(det_client *client, int64_t experiment_id,
+                                    det_timeout timeout_ms, char **out_json,
+                                    det_error *err) noexcept {
   return query(client, out_json, err, [&](det::client::Client &impl) {
     constexpr std::chrono::seconds usual{60};
-    return impl.search_events(experiment_id, finite_limit_from(timeout, usual, "timeout"));
+    return impl.search_events(experiment_id, finite_limit_from(timeout_ms, usual, "timeout_ms"));
   });
 }
 

@@ -47,12 +47,13 @@ det::context::CoreOptions to_core(const det_core_options &given, const HostLog &
     options.preempt_signals.assign(first, first + given.preempt_signal_count);
   }
   options.stack_trace_signal = given.stack_trace_signal;
-  if (given.spool_limit < 0)
-    throw det::Error(det::Code::invalid, "starting: spool_limit " +
-                                             std::to_string(given.spool_limit) +
+  if (given.journal_limit < 0)
+    throw det::Error(det::Code::invalid, "starting: journal_limit " +
+                                             std::to_string(given.journal_limit) +
                                              " is negative; give bytes, or 0");
-  if (given.spool_limit != 0) options.spool_limit = static_cast<uint64_t>(given.spool_limit);
-  options.spool_wait = finite_limit_from(given.spool_wait_ms, options.spool_wait, "spool_wait_ms");
+  if (given.journal_limit != 0) options.journal_limit = static_cast<uint64_t>(given.journal_limit);
+  options.journal_wait =
+      finite_limit_from(given.journal_wait_ms, options.journal_wait, "journal_wait_ms");
   options.close_limit =
       finite_limit_from(given.close_wait_ms, options.close_limit, "close_wait_ms");
   options.run_wait = finite_limit_from(given.run_wait_ms, options.run_wait, "run_wait_ms");

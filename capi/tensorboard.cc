@@ -87,10 +87,10 @@ det_status det_tensorboard_add_pixels(det_tensorboard_context *tensorboard, cons
   });
 }
 
-det_status det_tensorboard_flush(det_tensorboard_context *tensorboard, det_timeout timeout,
+det_status det_tensorboard_flush(det_tensorboard_context *tensorboard, det_timeout timeout_ms,
                                  det_error *err) noexcept {
   return guarded(err, [&] {
     constexpr std::chrono::seconds usual{60};
-    impl_of(tensorboard).flush(limit_from(timeout, usual, "timeout"));
+    impl_of(tensorboard).flush(limit_from(timeout_ms, usual, "timeout_ms"));
   });
 }

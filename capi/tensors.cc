@@ -98,23 +98,23 @@ int32_t det_dtype_bits(det_dtype dtype) noexcept {
   return known ? static_cast<int32_t>(det::tensors::bits_of(*known)) : 0;
 }
 
-det_status det_tensors_write(det_checkpoint_writer *store, const char *name,
+det_status det_tensors_write(det_checkpoint_writer *writer, const char *name,
                              const det_tensor *tensors, size_t count,
                              const det_tensors_write_options *options, det_error *err) noexcept {
   return guarded(err, [&] {
     const auto given =
         read_options<det_tensors_write_options>(options, DET_TENSORS_WRITE_OPTIONS_INIT, "options");
-    const Followed followed = follow(deref(store, "store"));
-    store->impl->write_tensors(text(name, "name"), tensors_from(tensors, count, own_shape),
-                               metadata_from(given.metadata_json));
+    const Followed followed = follow(deref(writer, "writer"));
+    writer->impl->write_tensors(text(name, "name"), tensors_from(tensors, count, own_shape),
+                                metadata_from(given.metadata_json));
   });
 }
 
-det_status det_tensors_open(det_checkpoint_reader *restore, const char *name, det_tensors **out,
+det_status det_tensors_open(det_checkpoint_reader *reader, const char *name, det_tensors **out,
                             det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out", [&] {
-      const std::filesystem::path &root = deref(restore, "restore").impl->path();
+      const std::filesystem::path &root = deref(reader, "reader").impl->path();
       return new det_tensors(
           det::tensors::Reader(det::storage::Tree(root), text(name, "name"), true));
     });

@@ -149,10 +149,11 @@ det_status det_train_end_region(det_train_context *train, det_region region,
   return guarded(err, [&] { deref(train, "train").impl.end_region(region); });
 }
 
-det_status det_train_flush(det_train_context *train, det_timeout timeout, det_error *err) noexcept {
+det_status det_train_flush(det_train_context *train, det_timeout timeout_ms,
+                           det_error *err) noexcept {
   return guarded(err, [&] {
     constexpr std::chrono::seconds usual{60};
-    deref(train, "train").impl.flush(limit_from(timeout, usual, "timeout"));
+    deref(train, "train").impl.flush(limit_from(timeout_ms, usual, "timeout_ms"));
   });
 }
 

@@ -14,7 +14,7 @@ Json to_json(const journal::Recovery &recovery) {
                       {"reports", rank.reports},
                       {"lost_bytes", rank.lost_bytes},
                       {"refused", rank.refused}});
-  return {{"spools", std::move(spools)}, {"busy", recovery.busy}};
+  return {{"journals", std::move(spools)}, {"busy", recovery.busy}};
 }
 
 }  // namespace det::client

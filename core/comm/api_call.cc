@@ -21,19 +21,19 @@ const char *function_of(ApiCall api) {
     case ApiCall::checkpoint_upload:
       return "det_checkpoint_upload";
     case ApiCall::checkpoint_begin:
-      return "det_checkpoint_store_begin";
+      return "det_checkpoint_writer_begin";
     case ApiCall::checkpoint_commit:
-      return "det_checkpoint_store_commit";
+      return "det_checkpoint_writer_commit";
     case ApiCall::checkpoint_download:
       return "det_checkpoint_download";
     case ApiCall::checkpoint_restore:
-      return "det_checkpoint_restore_begin";
+      return "det_checkpoint_reader_open";
     case ApiCall::tensors_write:
       return "det_tensors_write";
     case ApiCall::checkpoint_upload_async:
       return "det_checkpoint_upload_async";
     case ApiCall::checkpoint_commit_async:
-      return "det_checkpoint_store_commit_async";
+      return "det_checkpoint_writer_commit_async";
     case ApiCall::ticket_wait:
       return "det_checkpoint_ticket_wait";
     case ApiCall::ticket_cancel:

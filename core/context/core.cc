@@ -136,7 +136,7 @@ void Core::open_tensorboard(const CoreOptions &options) {
     uploader_ = std::make_unique<tensorboard::Uploader>(tensorboard_files_, logger_);
   events_ = std::make_unique<tensorboard::EventQueue>(
       event_file_, logger_,
-      tensorboard::EventQueue::Options{.wait = options.spool_wait, .written = [this] {
+      tensorboard::EventQueue::Options{.wait = options.journal_wait, .written = [this] {
                                          if (uploader_) uploader_->note_change();
                                        }});
   tensorboard_ =
@@ -159,9 +159,9 @@ void Core::open_journal(const CoreOptions &options) {
   }
   spool_ = journal::Spool::create(
       master.run_directory(), JournalKey{run.trial_id, run.run_id, ranks.rank, master.journal_id()},
-      journal::SpoolOptions{.limit_bytes = options.spool_limit,
+      journal::SpoolOptions{.limit_bytes = options.journal_limit,
                             .durable = options.durable_reports,
-                            .wait = options.spool_wait});
+                            .wait = options.journal_wait});
   if (options.durable_reports) {
     journal::sync_run_directory(master.run_directory());
     master.make_durable();

@@ -27,8 +27,8 @@ struct CoreOptions {
   tensorboard::TensorboardMode tensorboard_mode = tensorboard::TensorboardMode::automatic;
   std::vector<int> preempt_signals;
   int stack_trace_signal = 0;
-  uint64_t spool_limit = uint64_t{1} << 30U;
-  std::chrono::milliseconds spool_wait{10'000};  // for room in the journal
+  uint64_t journal_limit = uint64_t{1} << 30U;
+  std::chrono::milliseconds journal_wait{10'000};  // for room in the journal
   // How long closing waits for the master to take the last reports.
   std::chrono::milliseconds close_limit{60'000};
   std::chrono::milliseconds run_wait{0};  // for the end of the run before

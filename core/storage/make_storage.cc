@@ -187,7 +187,7 @@ namespace {
   throw Error(Code::unsupported, "saving checkpoint '" + writer.id() +
                                      "' of several ranks asynchronously: this storage cannot do "
                                      "that; save it with det_checkpoint_upload() or "
-                                     "det_checkpoint_store_commit()");
+                                     "det_checkpoint_writer_commit()");
 }
 
 }  // namespace

@@ -26,11 +26,11 @@ static FILE *open_count(const char *directory, const char *mode) {
 static int restore(det_checkpoint_context *checkpoint, const char *id) {
   int count;
   det_checkpoint_reader *stored;
-  check(det_checkpoint_restore_begin(checkpoint, id, NULL, &stored, &err)); /* verifies it */
-  FILE *file = open_count(det_checkpoint_restore_path(stored), "r");
+  check(det_checkpoint_reader_open(checkpoint, id, NULL, &stored, &err)); /* verifies it */
+  FILE *file = open_count(det_checkpoint_reader_path(stored), "r");
   if (fscanf(file, "%d", &count) != 1) fprintf(stderr, "no number\n"), exit(EXIT_FAILURE);
   fclose(file);
-  det_checkpoint_restore_free(stored);
+  det_checkpoint_reader_free(stored);
   return count;
 }
 
@@ -38,12 +38,12 @@ static void save(det_checkpoint_context *checkpoint, int count) {
   char metadata[64];
   snprintf(metadata, sizeof metadata, "{\"steps_completed\": %d}", count);
   det_checkpoint_writer *store;
-  check(det_checkpoint_store_begin(checkpoint, metadata, NULL, &store, &err));
-  FILE *file = open_count(det_checkpoint_store_path(store), "w");
+  check(det_checkpoint_writer_begin(checkpoint, metadata, NULL, &store, &err));
+  FILE *file = open_count(det_checkpoint_writer_path(store), "w");
   fprintf(file, "%d\n", count);
   if (fclose(file) != 0) perror("count.txt"), exit(EXIT_FAILURE);
-  check(det_checkpoint_store_commit(store, &err)); /* visible from here on, and complete */
-  det_checkpoint_store_free(store);
+  check(det_checkpoint_writer_commit(store, &err)); /* visible from here on, and complete */
+  det_checkpoint_writer_free(store);
 }
 
 int main(void) {

@@ -23,10 +23,10 @@ static void save(det_core *core, int64_t step, double weight) {
   char metadata[64];
   snprintf(metadata, sizeof metadata, "{\"steps_completed\": %lld}", (long long)step);
   det_checkpoint_writer *writer;
-  must(det_checkpoint_store_begin(det_core_checkpoint(core), metadata, NULL, &writer, &core_err));
-  model(det_checkpoint_store_path(writer), "w", &weight);
-  must(det_checkpoint_store_commit(writer, &core_err));
-  det_checkpoint_store_free(writer);
+  must(det_checkpoint_writer_begin(det_core_checkpoint(core), metadata, NULL, &writer, &core_err));
+  model(det_checkpoint_writer_path(writer), "w", &weight);
+  must(det_checkpoint_writer_commit(writer, &core_err));
+  det_checkpoint_writer_free(writer);
 }
 
 int main(void) {
@@ -41,10 +41,10 @@ int main(void) {
   int64_t step = det_info_steps_completed(info);
   if (det_info_latest_checkpoint(info)) {
     det_checkpoint_reader *reader;
-    must(det_checkpoint_restore_begin(det_core_checkpoint(core), det_info_latest_checkpoint(info),
-                                      NULL, &reader, &core_err));
-    model(det_checkpoint_restore_path(reader), "r", &weight);
-    det_checkpoint_restore_free(reader);
+    must(det_checkpoint_reader_open(det_core_checkpoint(core), det_info_latest_checkpoint(info),
+                                    NULL, &reader, &core_err));
+    model(det_checkpoint_reader_path(reader), "r", &weight);
+    det_checkpoint_reader_free(reader);
   }
   printf("from step %lld\n", (long long)step);
 

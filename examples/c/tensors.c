@@ -32,15 +32,15 @@ int main(void) {
 
   float weights[2][3] = {{1, 2, 3}, {4, 5, 6}};
   det_checkpoint_writer *store;
-  check(det_checkpoint_store_begin(checkpoint, "{\"steps_completed\": 1}", NULL, &store, &err));
+  check(det_checkpoint_writer_begin(checkpoint, "{\"steps_completed\": 1}", NULL, &store, &err));
   det_tensor given = tensor("weights", (const int64_t[]){2, 3}, weights[0]);
   check(det_tensors_write(store, "model.safetensors", &given, 1, NULL, &err));
-  check(det_checkpoint_store_commit(store, &err));
+  check(det_checkpoint_writer_commit(store, &err));
 
   det_checkpoint_reader *stored;
   det_tensors *tensors;
-  check(det_checkpoint_restore_begin(checkpoint, det_checkpoint_store_id(store), NULL, &stored,
-                                     &err));
+  check(
+      det_checkpoint_reader_open(checkpoint, det_checkpoint_writer_id(store), NULL, &stored, &err));
   check(det_tensors_open(stored, "model.safetensors", &tensors, &err));
   for (size_t i = 0; i < det_tensors_count(tensors); i++)
     printf("%s: %s, %lld bytes\n", det_tensors_name(tensors, i),
@@ -52,8 +52,8 @@ int main(void) {
   printf("last column: %g, %g\n", column[0][0], column[1][0]);
 
   det_tensors_free(tensors);
-  det_checkpoint_restore_free(stored);
-  det_checkpoint_store_free(store);
+  det_checkpoint_reader_free(stored);
+  det_checkpoint_writer_free(store);
   check(det_core_close(core, DET_OUTCOME_OK, &err));
   det_core_free(core);
   return 0;

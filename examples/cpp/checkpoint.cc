@@ -9,7 +9,7 @@
 #include <string>
 
 int restore(const det::Checkpoint &checkpoint, const char *id) {
-  const det::Restore stored = checkpoint.restore(id);  // verifies it
+  const det::CheckpointReader stored = checkpoint.read(id);  // verifies it
   std::ifstream file(stored.path() / "count.txt");
   file.exceptions(std::ios::failbit | std::ios::badbit);
   int count;
@@ -18,7 +18,8 @@ int restore(const det::Checkpoint &checkpoint, const char *id) {
 }
 
 void save(const det::Checkpoint &checkpoint, int count) {
-  const det::Store store = checkpoint.store("{\"steps_completed\": " + std::to_string(count) + "}");
+  const det::CheckpointWriter store =
+      checkpoint.write("{\"steps_completed\": " + std::to_string(count) + "}");
   std::ofstream file(store.path() / "count.txt");
   file.exceptions(std::ios::failbit | std::ios::badbit);
   file << count << '\n';

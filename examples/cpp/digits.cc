@@ -169,7 +169,7 @@ class Training {
   }
 
   void save() {
-    const det::Store store = core_.checkpoint().store(
+    const det::CheckpointWriter store = core_.checkpoint().write(
         "{\"steps_completed\": " + std::to_string(progress_.batches) + "}");
     std::ofstream file(store.path() / "digits.bin", std::ios::binary);
     file.exceptions(std::ios::failbit | std::ios::badbit);
@@ -181,7 +181,7 @@ class Training {
   }
 
   void restore(const char *checkpoint) {
-    const det::Restore stored = core_.checkpoint().restore(checkpoint);
+    const det::CheckpointReader stored = core_.checkpoint().read(checkpoint);
     std::ifstream file(stored.path() / "digits.bin", std::ios::binary);
     file.exceptions(std::ios::failbit | std::ios::badbit);
     for_each_part(

@@ -11,8 +11,8 @@
 #include <thread>
 
 void save(const det::Core &core, int64_t step, double weight) {
-  const det::Store store =
-      core.checkpoint().store("{\"steps_completed\": " + std::to_string(step) + "}");
+  const det::CheckpointWriter store =
+      core.checkpoint().write("{\"steps_completed\": " + std::to_string(step) + "}");
   std::ofstream file(store.path() / "model");
   file.exceptions(std::ios::failbit | std::ios::badbit);
   file.precision(std::numeric_limits<double>::max_digits10);
@@ -22,7 +22,7 @@ void save(const det::Core &core, int64_t step, double weight) {
 }
 
 double restore(const det::Core &core, const char *checkpoint) {
-  const det::Restore stored = core.checkpoint().restore(checkpoint);
+  const det::CheckpointReader stored = core.checkpoint().read(checkpoint);
   std::ifstream file(stored.path() / "model");
   file.exceptions(std::ios::failbit | std::ios::badbit);
   double weight;

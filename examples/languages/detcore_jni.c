@@ -110,22 +110,22 @@ METHOD(jlong, storeBegin)(JNIEnv *env, jclass class, jlong core, jstring metadat
   det_checkpoint_writer *store = NULL;
   const char *metadata = borrow(env, metadata_json);
   det_checkpoint_context *checkpoint = det_core_checkpoint(pointer(core));
-  check(env, det_checkpoint_store_begin(checkpoint, metadata, NULL, &store, &err), &err);
+  check(env, det_checkpoint_writer_begin(checkpoint, metadata, NULL, &store, &err), &err);
   give_back(env, metadata_json, metadata);
   return handle(store);
 }
 
 METHOD(jstring, storePath)(JNIEnv *env, jclass class, jlong store) {
   (void)class;
-  return (*env)->NewStringUTF(env, det_checkpoint_store_path(pointer(store)));
+  return (*env)->NewStringUTF(env, det_checkpoint_writer_path(pointer(store)));
 }
 
 /* Commits, and frees. */
 METHOD(void, storeCommit)(JNIEnv *env, jclass class, jlong store) {
   (void)class;
   det_error err = DET_ERROR_INIT;
-  det_status status = det_checkpoint_store_commit(pointer(store), &err);
-  det_checkpoint_store_free(pointer(store));
+  det_status status = det_checkpoint_writer_commit(pointer(store), &err);
+  det_checkpoint_writer_free(pointer(store));
   check(env, status, &err);
 }
 
@@ -135,17 +135,17 @@ METHOD(jlong, restoreBegin)(JNIEnv *env, jclass class, jlong core, jstring stora
   det_checkpoint_reader *stored = NULL;
   const char *id = borrow(env, storage_id);
   det_checkpoint_context *checkpoint = det_core_checkpoint(pointer(core));
-  check(env, det_checkpoint_restore_begin(checkpoint, id, NULL, &stored, &err), &err);
+  check(env, det_checkpoint_reader_open(checkpoint, id, NULL, &stored, &err), &err);
   give_back(env, storage_id, id);
   return handle(stored);
 }
 
 METHOD(jstring, restorePath)(JNIEnv *env, jclass class, jlong stored) {
   (void)class;
-  return (*env)->NewStringUTF(env, det_checkpoint_restore_path(pointer(stored)));
+  return (*env)->NewStringUTF(env, det_checkpoint_reader_path(pointer(stored)));
 }
 
 METHOD(void, restoreFree)(JNIEnv *env, jclass class, jlong stored) {
   (void)env, (void)class;
-  det_checkpoint_restore_free(pointer(stored));
+  det_checkpoint_reader_free(pointer(stored));
 }

@@ -143,21 +143,21 @@ static napi_value store_begin(napi_env env, napi_callback_info info) {
   det_checkpoint_context *checkpoint = det_core_checkpoint(handle(&call, 0));
   det_checkpoint_writer *store = NULL;
   det_status status =
-      det_checkpoint_store_begin(checkpoint, text(&call, 1), NULL, &store, &call.err);
+      det_checkpoint_writer_begin(checkpoint, text(&call, 1), NULL, &store, &call.err);
   return end(&call, status, of_handle(&call, store));
 }
 
 static napi_value store_path(napi_env env, napi_callback_info info) {
   struct call call = begin(env, info);
-  return of_text(&call, det_checkpoint_store_path(handle(&call, 0)));
+  return of_text(&call, det_checkpoint_writer_path(handle(&call, 0)));
 }
 
 /* Commits, and frees. */
 static napi_value store_commit(napi_env env, napi_callback_info info) {
   struct call call = begin(env, info);
   det_checkpoint_writer *store = handle(&call, 0);
-  det_status status = det_checkpoint_store_commit(store, &call.err);
-  det_checkpoint_store_free(store);
+  det_status status = det_checkpoint_writer_commit(store, &call.err);
+  det_checkpoint_writer_free(store);
   return end(&call, status, NULL);
 }
 
@@ -166,18 +166,18 @@ static napi_value restore_begin(napi_env env, napi_callback_info info) {
   det_checkpoint_context *checkpoint = det_core_checkpoint(handle(&call, 0));
   det_checkpoint_reader *stored = NULL;
   det_status status =
-      det_checkpoint_restore_begin(checkpoint, text(&call, 1), NULL, &stored, &call.err);
+      det_checkpoint_reader_open(checkpoint, text(&call, 1), NULL, &stored, &call.err);
   return end(&call, status, of_handle(&call, stored));
 }
 
 static napi_value restore_path(napi_env env, napi_callback_info info) {
   struct call call = begin(env, info);
-  return of_text(&call, det_checkpoint_restore_path(handle(&call, 0)));
+  return of_text(&call, det_checkpoint_reader_path(handle(&call, 0)));
 }
 
 static napi_value restore_free(napi_env env, napi_callback_info info) {
   struct call call = begin(env, info);
-  det_checkpoint_restore_free(handle(&call, 0));
+  det_checkpoint_reader_free(handle(&call, 0));
   return NULL;
 }
 

@@ -171,11 +171,11 @@ func save(checkpoint *C.det_checkpoint_context, model *C.det_nn_model) {
 	var store *C.det_checkpoint_writer
 	lend(fmt.Sprintf(`{"steps_completed": %d}`, stepsOf(model)), func(metadata *C.char) {
 		call(func(failure *C.det_error) C.det_status {
-			return C.det_checkpoint_store_begin(checkpoint, metadata, nil, &store, failure)
+			return C.det_checkpoint_writer_begin(checkpoint, metadata, nil, &store, failure)
 		})
 	})
-	defer C.det_checkpoint_store_free(store)
-	withFiles(C.det_checkpoint_store_path(store),
+	defer C.det_checkpoint_writer_free(store)
+	withFiles(C.det_checkpoint_writer_path(store),
 		func(path *C.char, failure *C.det_error) C.det_status {
 			return C.det_nn_model_save_weights(model, path, failure)
 		},
@@ -183,17 +183,17 @@ func save(checkpoint *C.det_checkpoint_context, model *C.det_nn_model) {
 			return C.det_nn_model_save_training_state(model, path, failure)
 		})
 	call(func(failure *C.det_error) C.det_status { // visible from here on, and complete
-		return C.det_checkpoint_store_commit(store, failure)
+		return C.det_checkpoint_writer_commit(store, failure)
 	})
 }
 
 func restore(checkpoint *C.det_checkpoint_context, id *C.char, model *C.det_nn_model) {
 	var stored *C.det_checkpoint_reader
 	call(func(failure *C.det_error) C.det_status {
-		return C.det_checkpoint_restore_begin(checkpoint, id, nil, &stored, failure)
+		return C.det_checkpoint_reader_open(checkpoint, id, nil, &stored, failure)
 	})
-	defer C.det_checkpoint_restore_free(stored)
-	withFiles(C.det_checkpoint_restore_path(stored),
+	defer C.det_checkpoint_reader_free(stored)
+	withFiles(C.det_checkpoint_reader_path(stored),
 		func(path *C.char, failure *C.det_error) C.det_status {
 			return C.det_nn_model_load_weights(model, path, failure)
 		},

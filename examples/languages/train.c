@@ -36,23 +36,23 @@ static void save(det_checkpoint_context *checkpoint, int64_t step, double weight
   char metadata[64];
   snprintf(metadata, sizeof metadata, "{\"steps_completed\": %" PRId64 "}", step);
   det_checkpoint_writer *store;
-  check(det_checkpoint_store_begin(checkpoint, metadata, NULL, &store, &err));
-  FILE *file = open_state(det_checkpoint_store_path(store), "w");
+  check(det_checkpoint_writer_begin(checkpoint, metadata, NULL, &store, &err));
+  FILE *file = open_state(det_checkpoint_writer_path(store), "w");
   fprintf(file, "%" PRId64 " %.17g\n", step, weight);
   if (fclose(file) != 0) perror("state"), exit(EXIT_FAILURE);
-  check(det_checkpoint_store_commit(store, &err)); /* visible from here on, and complete */
-  det_checkpoint_store_free(store);
+  check(det_checkpoint_writer_commit(store, &err)); /* visible from here on, and complete */
+  det_checkpoint_writer_free(store);
 }
 
 static void restore(det_checkpoint_context *checkpoint, const char *id, int64_t *step,
                     double *weight) {
   det_checkpoint_reader *stored;
-  check(det_checkpoint_restore_begin(checkpoint, id, NULL, &stored, &err));
-  FILE *file = open_state(det_checkpoint_restore_path(stored), "r");
+  check(det_checkpoint_reader_open(checkpoint, id, NULL, &stored, &err));
+  FILE *file = open_state(det_checkpoint_reader_path(stored), "r");
   if (fscanf(file, "%" SCNd64 " %lf", step, weight) != 2)
     fprintf(stderr, "train: the checkpoint has no state\n"), exit(EXIT_FAILURE);
   fclose(file);
-  det_checkpoint_restore_free(stored);
+  det_checkpoint_reader_free(stored);
 }
 
 int main(void) {

@@ -42,8 +42,8 @@ struct Release {
   }
 };
 using Core = std::unique_ptr<det_core, Release<det_core_free>>;
-using Writer = std::unique_ptr<det_checkpoint_writer, Release<det_checkpoint_store_free>>;
-using Reader = std::unique_ptr<det_checkpoint_reader, Release<det_checkpoint_restore_free>>;
+using Writer = std::unique_ptr<det_checkpoint_writer, Release<det_checkpoint_writer_free>>;
+using Reader = std::unique_ptr<det_checkpoint_reader, Release<det_checkpoint_reader_free>>;
 
 struct State {
   int64_t step = 0;
@@ -53,22 +53,22 @@ struct State {
 void save(det_checkpoint_context *checkpoint, const State &state) {
   const std::string metadata = R"({"steps_completed": )" + std::to_string(state.step) + "}";
   det_checkpoint_writer *handle = nullptr;
-  call(det_checkpoint_store_begin, checkpoint, metadata.c_str(), nullptr, &handle);
+  call(det_checkpoint_writer_begin, checkpoint, metadata.c_str(), nullptr, &handle);
   const Writer store(handle);
-  std::ofstream file(det_checkpoint_store_path(handle) + std::string("/state"));
+  std::ofstream file(det_checkpoint_writer_path(handle) + std::string("/state"));
   file.precision(std::numeric_limits<double>::max_digits10);
   file << state.step << ' ' << state.weight << '\n';
   file.close();
   if (!file) throw std::runtime_error("the state could not be written");
-  call(det_checkpoint_store_commit, handle);  // visible from here on, and complete
+  call(det_checkpoint_writer_commit, handle);  // visible from here on, and complete
 }
 
 State restore(det_checkpoint_context *checkpoint, const char *id) {
   det_checkpoint_reader *handle = nullptr;
-  call(det_checkpoint_restore_begin, checkpoint, id, nullptr, &handle);
+  call(det_checkpoint_reader_open, checkpoint, id, nullptr, &handle);
   const Reader stored(handle);
   State state;
-  std::ifstream file(det_checkpoint_restore_path(handle) + std::string("/state"));
+  std::ifstream file(det_checkpoint_reader_path(handle) + std::string("/state"));
   if (!(file >> state.step >> state.weight)) throw std::runtime_error("no state in it");
   return state;
 }

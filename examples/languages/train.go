@@ -63,24 +63,24 @@ func save(checkpoint *C.det_checkpoint_context, state state) {
 	var store *C.det_checkpoint_writer
 	lend(fmt.Sprintf(`{"steps_completed": %d}`, state.step), func(metadata *C.char) {
 		call(func(failure *C.det_error) C.det_status {
-			return C.det_checkpoint_store_begin(checkpoint, metadata, nil, &store, failure)
+			return C.det_checkpoint_writer_begin(checkpoint, metadata, nil, &store, failure)
 		})
 	})
-	defer C.det_checkpoint_store_free(store)
-	path := filepath.Join(C.GoString(C.det_checkpoint_store_path(store)), "state")
+	defer C.det_checkpoint_writer_free(store)
+	path := filepath.Join(C.GoString(C.det_checkpoint_writer_path(store)), "state")
 	check(os.WriteFile(path, []byte(fmt.Sprintln(state.step, state.weight)), 0o666))
 	call(func(failure *C.det_error) C.det_status { // visible from here on, and complete
-		return C.det_checkpoint_store_commit(store, failure)
+		return C.det_checkpoint_writer_commit(store, failure)
 	})
 }
 
 func restore(checkpoint *C.det_checkpoint_context, id *C.char) (state state) {
 	var stored *C.det_checkpoint_reader
 	call(func(failure *C.det_error) C.det_status {
-		return C.det_checkpoint_restore_begin(checkpoint, id, nil, &stored, failure)
+		return C.det_checkpoint_reader_open(checkpoint, id, nil, &stored, failure)
 	})
-	defer C.det_checkpoint_restore_free(stored)
-	file, err := os.Open(filepath.Join(C.GoString(C.det_checkpoint_restore_path(stored)), "state"))
+	defer C.det_checkpoint_reader_free(stored)
+	file, err := os.Open(filepath.Join(C.GoString(C.det_checkpoint_reader_path(stored)), "state"))
 	check(err)
 	defer file.Close()
 	_, err = fmt.Fscan(file, &state.step, &state.weight)

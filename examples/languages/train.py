@@ -30,19 +30,19 @@ def log(line, _):
 def save(checkpoint, step, weight):
     store = c_void_p()
     metadata = b'{"steps_completed": %d}' % step
-    call("det_checkpoint_store_begin", checkpoint, metadata, None, byref(store))
-    path = value("det_checkpoint_store_path", c_char_p, store).decode()
+    call("det_checkpoint_writer_begin", checkpoint, metadata, None, byref(store))
+    path = value("det_checkpoint_writer_path", c_char_p, store).decode()
     Path(path, "state").write_text(f"{step} {weight!r}\n")
-    call("det_checkpoint_store_commit", store)  # visible from here on, and complete
-    library.det_checkpoint_store_free(store)
+    call("det_checkpoint_writer_commit", store)  # visible from here on, and complete
+    library.det_checkpoint_writer_free(store)
 
 
 def restore(checkpoint, storage_id):
     stored = c_void_p()
-    call("det_checkpoint_restore_begin", checkpoint, storage_id, None, byref(stored))
-    path = value("det_checkpoint_restore_path", c_char_p, stored).decode()
+    call("det_checkpoint_reader_open", checkpoint, storage_id, None, byref(stored))
+    path = value("det_checkpoint_reader_path", c_char_p, stored).decode()
     step, weight = Path(path, "state").read_text().split()
-    library.det_checkpoint_restore_free(stored)
+    library.det_checkpoint_reader_free(stored)
     return int(step), float(weight)
 
 

@@ -88,19 +88,19 @@ c_functions! { "detcore", _,
         train: Handle, steps_completed: i64, metrics: *const Metric, count: usize, err: *mut Error,
     ) -> i32;
     fn det_preempt_should_preempt(preempt: Handle, err: *mut Error) -> i32;
-    fn det_checkpoint_store_begin(
+    fn det_checkpoint_writer_begin(
         checkpoint: Handle, metadata: *const c_char, options: *const c_void, out: *mut Handle,
         err: *mut Error,
     ) -> i32;
-    fn det_checkpoint_store_path(store: Handle) -> *const c_char;
-    fn det_checkpoint_store_commit(store: Handle, err: *mut Error) -> i32;
-    fn det_checkpoint_store_free(store: Handle);
-    fn det_checkpoint_restore_begin(
+    fn det_checkpoint_writer_path(store: Handle) -> *const c_char;
+    fn det_checkpoint_writer_commit(store: Handle, err: *mut Error) -> i32;
+    fn det_checkpoint_writer_free(store: Handle);
+    fn det_checkpoint_reader_open(
         checkpoint: Handle, id: *const c_char, options: *const c_void, out: *mut Handle,
         err: *mut Error,
     ) -> i32;
-    fn det_checkpoint_restore_path(restore: Handle) -> *const c_char;
-    fn det_checkpoint_restore_free(restore: Handle);
+    fn det_checkpoint_reader_path(restore: Handle) -> *const c_char;
+    fn det_checkpoint_reader_free(restore: Handle);
 }
 
 /// Calls a function that returns a status, and panics with its message on a failure.
@@ -121,19 +121,19 @@ unsafe fn text<'a>(borrowed: *const c_char) -> &'a str {
 unsafe fn save(checkpoint: Handle, step: i64, weight: f64) {
     let metadata = CString::new(format!("{{\"steps_completed\": {step}}}")).unwrap();
     let mut store = null_mut();
-    call(|err| det_checkpoint_store_begin(checkpoint, metadata.as_ptr(), null(), &mut store, err));
-    let path = Path::new(text(det_checkpoint_store_path(store))).join("state");
+    call(|err| det_checkpoint_writer_begin(checkpoint, metadata.as_ptr(), null(), &mut store, err));
+    let path = Path::new(text(det_checkpoint_writer_path(store))).join("state");
     fs::write(path, format!("{step} {weight}")).unwrap();
-    call(|err| det_checkpoint_store_commit(store, err)); // visible from here on, and complete
-    det_checkpoint_store_free(store);
+    call(|err| det_checkpoint_writer_commit(store, err)); // visible from here on, and complete
+    det_checkpoint_writer_free(store);
 }
 
 unsafe fn restore(checkpoint: Handle, id: *const c_char) -> (i64, f64) {
     let mut stored = null_mut();
-    call(|err| det_checkpoint_restore_begin(checkpoint, id, null(), &mut stored, err));
-    let path = Path::new(text(det_checkpoint_restore_path(stored))).join("state");
+    call(|err| det_checkpoint_reader_open(checkpoint, id, null(), &mut stored, err));
+    let path = Path::new(text(det_checkpoint_reader_path(stored))).join("state");
     let state = fs::read_to_string(path).unwrap();
-    det_checkpoint_restore_free(stored);
+    det_checkpoint_reader_free(stored);
     let (step, weight) = state.split_once(' ').unwrap();
     (step.parse().unwrap(), weight.parse().unwrap())
 }

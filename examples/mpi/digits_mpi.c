@@ -78,12 +78,13 @@ static void save(struct training *t) {
   det_checkpoint_options options = DET_CHECKPOINT_OPTIONS_INIT;
   options.shard = 1; /* all ranks together write one checkpoint */
   det_checkpoint_writer *store;
-  check(det_checkpoint_store_begin(det_core_checkpoint(t->core), metadata, &options, &store, &err));
+  check(
+      det_checkpoint_writer_begin(det_core_checkpoint(t->core), metadata, &options, &store, &err));
 
   size_t first = part(t->model.count, t->rank, t->size);
   size_t count = part(t->model.count, t->rank + 1, t->size) - first;
   struct shard shard = {t->progress, first, count};
-  snprintf(path, sizeof path, "%s/shard-%zu-of-%zu.bin", det_checkpoint_store_path(store), t->rank,
+  snprintf(path, sizeof path, "%s/shard-%zu-of-%zu.bin", det_checkpoint_writer_path(store), t->rank,
            t->size);
   FILE *file = fopen(path, "wb");
   require(file && fwrite(&shard, sizeof shard, 1, file) == 1 &&
@@ -91,8 +92,8 @@ static void save(struct training *t) {
               fwrite(t->model.velocity + first, sizeof(float), count, file) == count &&
               fclose(file) == 0,
           "cannot write the checkpoint");
-  check(det_checkpoint_store_commit(store, &err)); /* visible when the last rank is here */
-  det_checkpoint_store_free(store);
+  check(det_checkpoint_writer_commit(store, &err)); /* visible when the last rank is here */
+  det_checkpoint_writer_free(store);
 }
 
 /* Reads the slice of one rank of the run before. Returns how many parameters it had. */
@@ -114,9 +115,9 @@ static size_t restore_shard(struct training *t, const char *path) {
 static void restore(struct training *t, const char *checkpoint_id) {
   char path[4096];
   det_checkpoint_reader *stored;
-  check(det_checkpoint_restore_begin(det_core_checkpoint(t->core), checkpoint_id, NULL, &stored,
-                                     &err));
-  const char *directory = det_checkpoint_restore_path(stored);
+  check(
+      det_checkpoint_reader_open(det_core_checkpoint(t->core), checkpoint_id, NULL, &stored, &err));
+  const char *directory = det_checkpoint_reader_path(stored);
   DIR *listing = opendir(directory);
   require(listing != NULL, "cannot list the checkpoint");
   size_t restored = 0;
@@ -127,7 +128,7 @@ static void restore(struct training *t, const char *checkpoint_id) {
   }
   require(restored == t->model.count, "the checkpoint is not of this model");
   closedir(listing);
-  det_checkpoint_restore_free(stored);
+  det_checkpoint_reader_free(stored);
 }
 
 static void configure(struct training *t) {

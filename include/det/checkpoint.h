@@ -62,7 +62,7 @@ typedef int32_t det_download_mode;
                                        */
 #define DET_DOWNLOAD_MODE_NO_SHARED 1 /**< This rank alone, for itself. */
 
-/** Options of det_checkpoint_upload() and det_checkpoint_store_begin(). */
+/** Options of det_checkpoint_upload() and det_checkpoint_writer_begin(). */
 typedef struct det_checkpoint_options {
   size_t struct_size;               /**< sizeof(det_checkpoint_options). */
   det_checkpoint_selector selector; /**< upload only; NULL takes everything. */
@@ -79,7 +79,7 @@ typedef struct det_checkpoint_options {
 /** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
 DET_API void det_checkpoint_options_init(det_checkpoint_options *options) DET_NOEXCEPT;
 
-/** Options of det_checkpoint_download() and det_checkpoint_restore_begin(). */
+/** Options of det_checkpoint_download() and det_checkpoint_reader_open(). */
 typedef struct det_download_options {
   size_t struct_size;               /**< sizeof(det_download_options). */
   det_checkpoint_selector selector; /**< NULL takes everything. */
@@ -127,24 +127,24 @@ DET_API det_status det_checkpoint_upload(det_checkpoint_context *checkpoint, con
 /** Opens a new checkpoint to write into (seed: entering store_path). Chief only, or all ranks in
  * step with `shard`. The metadata is checked here, before anything is stored.
  * @param[in]  metadata_json  As for det_checkpoint_upload(). NULL: it comes before the commit, with
- *                            det_checkpoint_store_set_metadata(); with `shard` that goes for all
+ *                            det_checkpoint_writer_set_metadata(); with `shard` that goes for all
  *                            ranks together.
- * @param[out] out            Receives the handle; release with det_checkpoint_store_free().
+ * @param[out] out            Receives the handle; release with det_checkpoint_writer_free().
  * @return As det_checkpoint_upload().   @since 0.1 */
-DET_API det_status det_checkpoint_store_begin(det_checkpoint_context *checkpoint,
-                                              const char *metadata_json,
-                                              const det_checkpoint_options *options,
-                                              det_checkpoint_writer **out,
-                                              det_error *err) DET_NOEXCEPT;
+DET_API det_status det_checkpoint_writer_begin(det_checkpoint_context *checkpoint,
+                                               const char *metadata_json,
+                                               const det_checkpoint_options *options,
+                                               det_checkpoint_writer **out,
+                                               det_error *err) DET_NOEXCEPT;
 
 /** The empty directory to write into. It stays private until the commit. With `shard` it is the
  * same for all ranks, which take care not to write the same file.
- * @return Borrowed from `store`; NULL for NULL.   @since 0.1 */
-DET_API const char *det_checkpoint_store_path(const det_checkpoint_writer *store) DET_NOEXCEPT;
+ * @return Borrowed from `writer`; NULL for NULL.   @since 0.1 */
+DET_API const char *det_checkpoint_writer_path(const det_checkpoint_writer *writer) DET_NOEXCEPT;
 
 /** The storage id the checkpoint will have.
- * @return Borrowed from `store`; NULL for NULL.   @since 0.1 */
-DET_API const char *det_checkpoint_store_id(const det_checkpoint_writer *store) DET_NOEXCEPT;
+ * @return Borrowed from `writer`; NULL for NULL.   @since 0.1 */
+DET_API const char *det_checkpoint_writer_id(const det_checkpoint_writer *writer) DET_NOEXCEPT;
 
 /** Gives the metadata, in place of what this rank gave before: what is known only once the files
  * are written, such as a loss. Does not block; with `shard` each rank for itself, and what they say
@@ -152,9 +152,9 @@ DET_API const char *det_checkpoint_store_id(const det_checkpoint_writer *store) 
  * @param[in] metadata_json  As for det_checkpoint_upload().
  * @return DET_OK; DET_E_INVALID (metadata); DET_E_STATE (committed or aborted before; closed).
  * @since 0.1 */
-DET_API det_status det_checkpoint_store_set_metadata(det_checkpoint_writer *store,
-                                                     const char *metadata_json,
-                                                     det_error *err) DET_NOEXCEPT;
+DET_API det_status det_checkpoint_writer_set_metadata(det_checkpoint_writer *writer,
+                                                      const char *metadata_json,
+                                                      det_error *err) DET_NOEXCEPT;
 
 /** Makes the checkpoint durable, visible and known to the master (seed: leaving store_path), which
  * may be told later, as with det_checkpoint_upload(). With `shard` all ranks in step, each once it
@@ -163,20 +163,20 @@ DET_API det_status det_checkpoint_store_set_metadata(det_checkpoint_writer *stor
  * DET_E_STATE (committed or aborted before; another rank
  * aborted or freed its handle instead). After any other failure nothing is visible, and the
  * handle can only be freed.   @since 0.1 */
-DET_API det_status det_checkpoint_store_commit(det_checkpoint_writer *store,
-                                               det_error *err) DET_NOEXCEPT;
+DET_API det_status det_checkpoint_writer_commit(det_checkpoint_writer *writer,
+                                                det_error *err) DET_NOEXCEPT;
 
 /** Drops what was written (seed: an exception inside store_path). Does nothing when aborted
  * before. With `shard` it takes the place of this rank's commit: it blocks until the others commit,
  * abort or free, and their commits fail.
  * @return DET_OK; DET_E_STATE (committed before); DET_E_IO.   @since 0.1 */
-DET_API det_status det_checkpoint_store_abort(det_checkpoint_writer *store,
-                                              det_error *err) DET_NOEXCEPT;
+DET_API det_status det_checkpoint_writer_abort(det_checkpoint_writer *writer,
+                                               det_error *err) DET_NOEXCEPT;
 
-/** Releases the handle; aborts, as det_checkpoint_store_abort() does, when neither committed nor
+/** Releases the handle; aborts, as det_checkpoint_writer_abort() does, when neither committed nor
  * aborted. NULL does nothing.
  * @since 0.1 */
-DET_API void det_checkpoint_store_free(det_checkpoint_writer *store) DET_NOEXCEPT;
+DET_API void det_checkpoint_writer_free(det_checkpoint_writer *writer) DET_NOEXCEPT;
 
 /** What asynchronous saves of this core may hold back at once. */
 typedef struct det_save_limits {
@@ -218,7 +218,7 @@ typedef struct det_staging_options {
 DET_API void det_staging_options_init(det_staging_options *options) DET_NOEXCEPT;
 
 /** From now on asynchronous saves of one rank, and what is written between
- * det_checkpoint_store_begin() and its commit, are made in a directory of this machine and stored
+ * det_checkpoint_writer_begin() and its commit, are made in a directory of this machine and stored
  * from there: for buckets, and for file systems that are slow. Their copies are kept as long as
  * `limit_bytes` allows, the oldest dropped first, and a checkpoint is then read from its copy
  * instead of its storage: after its files and, but for `skip_verification`, its checksums were
@@ -251,7 +251,7 @@ DET_API det_status det_checkpoint_stage_saves(det_checkpoint_context *checkpoint
  *
  * What fails in the background is told by the ticket: det_checkpoint_ticket_wait() gives it as
  * often as it is called. Unless it has, the next call that saves (det_checkpoint_upload(),
- * det_checkpoint_store_begin() and their asynchronous forms) fails with it once, having stored
+ * det_checkpoint_writer_begin() and their asynchronous forms) fails with it once, having stored
  * nothing, or else det_core_close() does: no failure is lost, and one that was heard is not told
  * again. Nothing is visible of a save that failed.
  *
@@ -277,15 +277,15 @@ DET_API det_status det_checkpoint_upload_async(det_checkpoint_context *checkpoin
                                                det_checkpoint_ticket **out,
                                                det_error *err) DET_NOEXCEPT;
 
-/** As det_checkpoint_store_commit(), but leaves the rest to the background, as
+/** As det_checkpoint_writer_commit(), but leaves the rest to the background, as
  * det_checkpoint_upload_async() does: nothing is copied, since the files are where they belong, and
- * nobody may write to them any more. `store` may be freed.
+ * nobody may write to them any more. `writer` may be freed.
  * @param[out] out  As for det_checkpoint_upload_async().
- * @return As det_checkpoint_store_commit(); DET_E_FULL, DET_E_BUSY (det_save_limits; commit again,
+ * @return As det_checkpoint_writer_commit(); DET_E_FULL, DET_E_BUSY (det_save_limits; commit again,
  * or, with `shard`, begin anew).   @since 0.1 */
-DET_API det_status det_checkpoint_store_commit_async(det_checkpoint_writer *store,
-                                                     det_checkpoint_ticket **out,
-                                                     det_error *err) DET_NOEXCEPT;
+DET_API det_status det_checkpoint_writer_commit_async(det_checkpoint_writer *writer,
+                                                      det_checkpoint_ticket **out,
+                                                      det_error *err) DET_NOEXCEPT;
 
 /** How far an asynchronous save is. */
 typedef int32_t det_ticket_state;
@@ -349,17 +349,17 @@ DET_API det_status det_checkpoint_download(det_checkpoint_context *checkpoint,
  * stored directory itself (read only by agreement; a selector is ignored with a warning);
  * elsewhere it is a temporary copy. In the shared mode all ranks in step: local rank 0 of each
  * machine opens and verifies it, and all ranks of the machine get its path. Blocks.
- * @param[out] out  Receives the handle; release with det_checkpoint_restore_free().
+ * @param[out] out  Receives the handle; release with det_checkpoint_reader_free().
  * @return As det_checkpoint_download().   @since 0.1 */
-DET_API det_status det_checkpoint_restore_begin(det_checkpoint_context *checkpoint,
-                                                const char *storage_id,
-                                                const det_download_options *options,
-                                                det_checkpoint_reader **out,
-                                                det_error *err) DET_NOEXCEPT;
+DET_API det_status det_checkpoint_reader_open(det_checkpoint_context *checkpoint,
+                                              const char *storage_id,
+                                              const det_download_options *options,
+                                              det_checkpoint_reader **out,
+                                              det_error *err) DET_NOEXCEPT;
 
 /** The directory to read from.
- * @return Borrowed from `restore`; NULL for NULL.   @since 0.1 */
-DET_API const char *det_checkpoint_restore_path(const det_checkpoint_reader *restore) DET_NOEXCEPT;
+ * @return Borrowed from `reader`; NULL for NULL.   @since 0.1 */
+DET_API const char *det_checkpoint_reader_path(const det_checkpoint_reader *reader) DET_NOEXCEPT;
 
 /** Ends reading (seed: leaving restore_path). Not a step of all ranks and never waits for one: the
  * temporary copy that the ranks of a machine share goes with the last of their handles, and a
@@ -367,7 +367,7 @@ DET_API const char *det_checkpoint_restore_path(const det_checkpoint_reader *res
  * of a storage on a file system may go from local rank 0's handle on, when a later save needs its
  * room: let the others read first. NULL does nothing.
  * @since 0.1 */
-DET_API void det_checkpoint_restore_free(det_checkpoint_reader *restore) DET_NOEXCEPT;
+DET_API void det_checkpoint_reader_free(det_checkpoint_reader *reader) DET_NOEXCEPT;
 
 /** Deletes a checkpoint from storage (seed: delete). The master is told first, so that no run
  * begins with what is half gone; what a killed process did not finish, the next start finishes. Any

@@ -321,11 +321,11 @@ DET_API det_status det_client_checkpoint_usage(det_client *client, char **out_js
  * "validateAfterLength"}}, {"id", "trialExitedEarly": {"requestId", "exitedReason"}}, {"id",
  * "trialClosed": {"requestId"}}]} (seed: SearchMethod). Where the experiment is not active, one
  * event of id -1 with "experimentInactive": {"state"}. Blocks until there is one.
- * @param[in] timeout  Then the list is empty; by default 60 seconds.
+ * @param[in] timeout_ms  Then the list is empty; by default 60 seconds.
  * @return As det_client_get_experiment(); DET_E_STATE (its searcher decides by itself);
  * DET_E_UNSUPPORTED (a master over HTTP).   @since 0.1 */
 DET_API det_status det_client_search_events(det_client *client, int64_t experiment_id,
-                                            det_timeout timeout, char **out_json,
+                                            det_timeout timeout_ms, char **out_json,
                                             det_error *err) DET_NOEXCEPT;
 
 /** Posts operations of such a search, and acknowledges all events up to `event_id`, which come no
@@ -403,7 +403,7 @@ DET_API det_status det_client_control(det_client *client, det_client_target targ
 /** Ships the journals that ended or killed processes left behind. Journals of running processes
  * are left alone. Every report arrives once, however often this is repeated, and survives a power
  * cut.
- * @param[out] out_json  May be NULL. Receives {"spools": [{"trial_id", "trial_run_id", "reports",
+ * @param[out] out_json  May be NULL. Receives {"journals": [{"trial_id", "trial_run_id", "reports",
  *                       "lost_bytes", "refused"}], "busy": journals in use}, to release with
  *                       det_free().
  * @return DET_OK; DET_E_BUSY, DET_E_FULL, DET_E_IO, DET_E_UNAVAILABLE (what was not shipped is

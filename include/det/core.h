@@ -79,10 +79,10 @@ typedef struct det_core_options {
   const int32_t *preempt_signals;
   size_t preempt_signal_count; /**< Entries of `preempt_signals`; at most 8. */
 
-  int64_t spool_limit; /**< Bytes the journal may grow to; 0 = 1 GiB. */
+  int64_t journal_limit; /**< Bytes the journal may grow to; 0 = 1 GiB. */
   /** How long a report may wait for room when the journal is full and the master is keeping up;
    * by default 10 seconds. When the master does not answer a report never waits. */
-  det_timeout spool_wait_ms;
+  det_timeout journal_wait_ms;
   /** How long det_core_close() waits for the master to take the last reports, and for a storage to
    * delete checkpoints that are not kept; by default 60 seconds. What a storage that hangs has not
    * deleted by then, the next start of the trial deletes. */

@@ -16,20 +16,20 @@ typedef int32_t det_status;
 #define DET_DONE 1      /**< Not a failure: there is no more (the last operation was handed out). */
 #define DET_PREEMPTED 2 /**< Not a failure: stop soon, after saving a checkpoint. */
 
-#define DET_E_INTERNAL (-1)     /**< A defect of the library; please report it. */
-#define DET_E_NOMEM (-2)        /**< Out of memory. */
-#define DET_E_INVALID (-3)      /**< An argument has a wrong value or type. */
-#define DET_E_NOT_FOUND (-4)    /**< No such checkpoint, trial, experiment, file or value. */
-#define DET_E_IO (-5)           /**< A file failed; see `os_errno`. */
-#define DET_E_TIMEOUT (-6)      /**< Not done within the time allowed. */
-#define DET_E_CALLBACK (-7)     /**< A callback of the caller asked to stop. */
-#define DET_E_UNSUPPORTED (-8)  /**< Not in this build or this release. */
-#define DET_E_STATE (-9)        /**< Wrong order of calls, wrong rank, or already closed. */
-#define DET_E_ACCESS (-10)      /**< Permission or credentials are missing. */
-#define DET_E_CORRUPT (-11)     /**< Stored data does not match its checksum or format. */
-#define DET_E_FULL (-12)        /**< The disk, a quota or the spool is full; no threads are left. */
-#define DET_E_BUSY (-13)        /**< Another process holds what is needed; try again. */
-#define DET_E_CONFLICT (-14)    /**< Two ranks or two reports contradict each other. */
+#define DET_E_INTERNAL (-1)    /**< A defect of the library; please report it. */
+#define DET_E_NOMEM (-2)       /**< Out of memory. */
+#define DET_E_INVALID (-3)     /**< An argument has a wrong value or type. */
+#define DET_E_NOT_FOUND (-4)   /**< No such checkpoint, trial, experiment, file or value. */
+#define DET_E_IO (-5)          /**< A file failed; see `os_errno`. */
+#define DET_E_TIMEOUT (-6)     /**< Not done within the time allowed. */
+#define DET_E_CALLBACK (-7)    /**< A callback of the caller asked to stop. */
+#define DET_E_UNSUPPORTED (-8) /**< Not in this build or this release. */
+#define DET_E_STATE (-9)       /**< Wrong order of calls, wrong rank, or already closed. */
+#define DET_E_ACCESS (-10)     /**< Permission or credentials are missing. */
+#define DET_E_CORRUPT (-11)    /**< Stored data does not match its checksum or format. */
+#define DET_E_FULL (-12)     /**< The disk, a quota or the journal is full; no threads are left. */
+#define DET_E_BUSY (-13)     /**< Another process holds what is needed; try again. */
+#define DET_E_CONFLICT (-14) /**< Two ranks or two reports contradict each other. */
 #define DET_E_UNAVAILABLE (-15) /**< The master does not answer. */
 #define DET_E_HTTP (-16) /**< The master answers with a failure of its own; see `http_status`. */
 

@@ -41,7 +41,7 @@ DET_API int64_t det_info_trial_seed(const det_info *info) DET_NOEXCEPT;
 DET_API int64_t det_info_steps_completed(const det_info *info) DET_NOEXCEPT;
 
 /** The checkpoint to resume from.
- * @return A storage id for det_checkpoint_restore_begin(), borrowed; NULL when the trial starts
+ * @return A storage id for det_checkpoint_reader_open(), borrowed; NULL when the trial starts
  * from nothing.   @since 0.1 */
 DET_API const char *det_info_latest_checkpoint(const det_info *info) DET_NOEXCEPT;
 

@@ -32,7 +32,7 @@ typedef struct det_tensorboard_context det_tensorboard_context;
  * @param[in] step   >= 0; it may go back.
  * @param[in] value  Kept as a 32-bit float; NaN and infinities too.
  * @return DET_OK; DET_E_INVALID (tag, step); DET_E_FULL (too much waits to be written and the disk
- * does not keep up, for `spool_wait_ms` of det_core_options: nothing was added); DET_E_STATE (a
+ * does not keep up, for `journal_wait_ms` of det_core_options: nothing was added); DET_E_STATE (a
  * rank other than the chief in DET_TENSORBOARD_MODE_AUTO; closed, or a forked child).
  * @since 0.1 */
 DET_API det_status det_tensorboard_add_scalar(det_tensorboard_context *tensorboard, const char *tag,
@@ -115,11 +115,11 @@ DET_API det_status det_tensorboard_add_pixels(det_tensorboard_context *tensorboa
 
 /** Waits until everything added before is in the event file, for a TensorBoard on the same file
  * system to see. Blocks.
- * @param[in] timeout  How long; by default 60 seconds.
+ * @param[in] timeout_ms  How long; by default 60 seconds.
  * @return DET_OK; DET_E_TIMEOUT; DET_E_FULL, DET_E_ACCESS, DET_E_IO (events since the last call
  * could not be written and are lost; told once); DET_E_STATE (closed).   @since 0.1 */
-DET_API det_status det_tensorboard_flush(det_tensorboard_context *tensorboard, det_timeout timeout,
-                                         det_error *err) DET_NOEXCEPT;
+DET_API det_status det_tensorboard_flush(det_tensorboard_context *tensorboard,
+                                         det_timeout timeout_ms, det_error *err) DET_NOEXCEPT;
 
 DET_END_DECLS
 

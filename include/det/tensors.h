@@ -100,11 +100,11 @@ DET_API void det_tensors_write_options_init(det_tensors_write_options *options) 
  * step, each with its own tensors or parts, perhaps none; a part that several ranks have alike is
  * written by one of them. Blocks until the data is in the directory of the checkpoint: the memory
  * may change then. What was queued on a CUDA device before is waited for. Progress is told as
- * the options of `store` say. The commit does not read the files again.
+ * the options of `writer` say. The commit does not read the files again.
  *
  * One rank writes the file `name`. Several write a file each, "model-00001-of-00004.safetensors"
  * for the name "model.safetensors", and the chief "model.safetensors.index.json".
- * @param[in] store    From det_checkpoint_store_begin(), not committed.
+ * @param[in] writer    From det_checkpoint_writer_begin(), not committed.
  * @param[in] name     Of the file in the checkpoint, '/' between parts; ends in ".safetensors".
  * @param[in] tensors  NULL only with `count` 0.
  * @param[in] options  NULL for the defaults.
@@ -114,20 +114,20 @@ DET_API void det_tensors_write_options_init(det_tensors_write_options *options) 
  * tensor whose elements are less than a byte); DET_E_STATE (committed or aborted before; closed);
  * DET_E_FULL, DET_E_ACCESS, DET_E_IO; DET_E_CALLBACK. After a failure there is no such file, and
  * another call may be tried.   @since 0.1 */
-DET_API det_status det_tensors_write(det_checkpoint_writer *store, const char *name,
+DET_API det_status det_tensors_write(det_checkpoint_writer *writer, const char *name,
                                      const det_tensor *tensors, size_t count,
                                      const det_tensors_write_options *options,
                                      det_error *err) DET_NOEXCEPT;
 
 /** Opens the tensors of a checkpoint: the file `name`, or the files that its index lists. Any rank
- * that has `restore`, no step. Reads the headers.
- * @param[in]  restore  Need not outlive the handle, but what it restored must: where the checkpoint
+ * that has `reader`, no step. Reads the headers.
+ * @param[in]  reader   Need not outlive the handle, but what it opened must: where the checkpoint
  *                      is a temporary copy, keep it.
  * @param[in]  name     As for det_tensors_write().
  * @param[out] out      Receives the handle; release with det_tensors_free(). NULL on failure.
  * @return DET_OK; DET_E_INVALID (name); DET_E_NOT_FOUND; DET_E_CORRUPT (names the file and the
  * tensor); DET_E_ACCESS, DET_E_IO.   @since 0.1 */
-DET_API det_status det_tensors_open(det_checkpoint_reader *restore, const char *name,
+DET_API det_status det_tensors_open(det_checkpoint_reader *reader, const char *name,
                                     det_tensors **out, det_error *err) DET_NOEXCEPT;
 
 /** As det_tensors_open(), of any file, such as one that another program wrote; needs no core.
@@ -210,8 +210,8 @@ typedef struct det_buffer {
  * @param[in]  steps_completed  Of the training, from 0.
  * @param[in]  buffers          NULL only with `count` 0.
  * @param[out] out_storage_id   Receives the id; release with det_free(). NULL if not needed.
- * @return As det_checkpoint_store_begin(), det_tensors_write() and
- * det_checkpoint_store_commit().   @since 0.1 */
+ * @return As det_checkpoint_writer_begin(), det_tensors_write() and
+ * det_checkpoint_writer_commit().   @since 0.1 */
 DET_API det_status det_state_save(det_checkpoint_context *checkpoint, int64_t steps_completed,
                                   const det_buffer *buffers, size_t count, char **out_storage_id,
                                   det_error *err) DET_NOEXCEPT;
@@ -223,7 +223,7 @@ DET_API det_status det_state_save(det_checkpoint_context *checkpoint, int64_t st
  *                                  can call this at each start.
  * @param[in]  buffers              To be filled. NULL only with `count` 0.
  * @param[out] out_steps_completed  Receives the steps of the checkpoint. NULL if not needed.
- * @return As det_checkpoint_restore_begin(), det_tensors_open() and det_tensors_read(). A buffer of
+ * @return As det_checkpoint_reader_open(), det_tensors_open() and det_tensors_read(). A buffer of
  * another size is DET_E_INVALID.   @since 0.1 */
 DET_API det_status det_state_load(det_checkpoint_context *checkpoint, const char *storage_id,
                                   const det_buffer *buffers, size_t count,

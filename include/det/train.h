@@ -143,7 +143,7 @@ DET_API det_status det_train_end_region(det_train_context *train, det_region reg
                                         det_error *err) DET_NOEXCEPT;
 
 /** Waits until every report made before is with the master.
- * @param[in] timeout  How long; by default 60 seconds.
+ * @param[in] timeout_ms  How long; by default 60 seconds.
  * @return DET_OK (an embedded store keeps them from a power cut with `durable_reports` only);
  * DET_E_TIMEOUT (they stay in the journal); DET_E_FULL, DET_E_CORRUPT, DET_E_IO
  * (the master's disk is full, or its store damaged or gone, which no waiting mends; they stay in
@@ -151,7 +151,7 @@ DET_API det_status det_train_end_region(det_train_context *train, det_region reg
  * value: the first value was kept; or a master over HTTP refused reports for good: the message has
  * the first refusal, how many there are of this run and the file that keeps them; each is told by
  * one flush, or by det_core_close()); DET_E_STATE (closed).   @since 0.1 */
-DET_API det_status det_train_flush(det_train_context *train, det_timeout timeout,
+DET_API det_status det_train_flush(det_train_context *train, det_timeout timeout_ms,
                                    det_error *err) DET_NOEXCEPT;
 
 /** Shows a short text beside the trial, such as "validating" (seed: set_status). Goes through the

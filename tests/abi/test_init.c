@@ -124,8 +124,8 @@ static void core_options_init_equals_the_macro(void **state) {
   SAME(preempt_signals);
   SAME(preempt_signal_count);
   SAME(stack_trace_signal);
-  SAME(spool_limit);
-  SAME(spool_wait_ms);
+  SAME(journal_limit);
+  SAME(journal_wait_ms);
   SAME(close_wait_ms);
   SAME(close_at_end);
   SAME(capture_output);
@@ -176,7 +176,7 @@ static void layouts_are_those_of_release_0_1(void **state) {
   assert_int_equal(offsetof(det_communicator_functions, any_pair), 40);
   assert_int_equal(offsetof(det_communicator_functions, shared_memory), 44);
   assert_int_equal(offsetof(det_core_options, distributed), 72);
-  assert_int_equal(offsetof(det_core_options, spool_limit), 96);
+  assert_int_equal(offsetof(det_core_options, journal_limit), 96);
   assert_int_equal(offsetof(det_core_options, preempt_mode), 152);
   assert_int_equal(offsetof(det_core_options, log_level), 176);
   assert_int_equal(offsetof(det_client_options, timeout_ms), 48);

@@ -124,11 +124,11 @@ class Bench {
   double commit() {
     det_checkpoint_writer *store = nullptr;
     det_checkpoint_ticket *ticket = nullptr;
-    check(det_checkpoint_store_begin(checkpoint_, metadata, nullptr, &store, &err), err);
-    write_files(det_checkpoint_store_path(store), part_);
+    check(det_checkpoint_writer_begin(checkpoint_, metadata, nullptr, &store, &err), err);
+    write_files(det_checkpoint_writer_path(store), part_);
     const double taken = milliseconds_of(
-        [&] { check(det_checkpoint_store_commit_async(store, &ticket, &err), err); });
-    det_checkpoint_store_free(store);
+        [&] { check(det_checkpoint_writer_commit_async(store, &ticket, &err), err); });
+    det_checkpoint_writer_free(store);
     finish(ticket);
     return taken;
   }

@@ -8,11 +8,11 @@
 /* Saves a checkpoint with one file; gives its id. */
 static void save(struct fixture *f, const char *meta, char *id) {
   det_checkpoint_writer *store;
-  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), meta, NULL, &store, &f->err));
-  write_file(det_checkpoint_store_path(store), "weights", "1 2 3");
-  assert_ok(det_checkpoint_store_commit(store, &f->err));
-  strcpy(id, det_checkpoint_store_id(store));
-  det_checkpoint_store_free(store);
+  assert_ok(det_checkpoint_writer_begin(checkpoint_of(f), meta, NULL, &store, &f->err));
+  write_file(det_checkpoint_writer_path(store), "weights", "1 2 3");
+  assert_ok(det_checkpoint_writer_commit(store, &f->err));
+  strcpy(id, det_checkpoint_writer_id(store));
+  det_checkpoint_writer_free(store);
 }
 
 static void a_saved_checkpoint_is_restored(void **state) {
@@ -20,11 +20,11 @@ static void a_saved_checkpoint_is_restored(void **state) {
   char id[STORAGE_ID_SIZE];
   det_checkpoint_reader *restore;
   save(f, META, id);
-  assert_ok(det_checkpoint_restore_begin(checkpoint_of(f), id, NULL, &restore, &f->err));
-  assert_file(det_checkpoint_restore_path(restore), "weights", "1 2 3");
-  assert_file(det_checkpoint_restore_path(restore), "metadata.json",
+  assert_ok(det_checkpoint_reader_open(checkpoint_of(f), id, NULL, &restore, &f->err));
+  assert_file(det_checkpoint_reader_path(restore), "weights", "1 2 3");
+  assert_file(det_checkpoint_reader_path(restore), "metadata.json",
               "{\n  \"steps_completed\": 7\n}");
-  det_checkpoint_restore_free(restore);
+  det_checkpoint_reader_free(restore);
 }
 
 static void the_next_run_starts_from_the_latest_checkpoint(void **state) {
@@ -47,14 +47,14 @@ static void metadata_must_have_integer_steps_before_anything_is_stored(void **st
   char *id = NULL;
   det_checkpoint_writer *store = (det_checkpoint_writer *)f;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-    assert_fails(det_checkpoint_store_begin(checkpoint_of(f), bad[i], NULL, &store, &f->err),
+    assert_fails(det_checkpoint_writer_begin(checkpoint_of(f), bad[i], NULL, &store, &f->err),
                  DET_E_INVALID, "steps_completed");
     assert_null(store);
     assert_fails(det_checkpoint_upload(checkpoint_of(f), f->home, bad[i], NULL, &id, &f->err),
                  DET_E_INVALID, "steps_completed");
     assert_null(id);
   }
-  assert_fails(det_checkpoint_store_begin(checkpoint_of(f), "[]", NULL, &store, &f->err),
+  assert_fails(det_checkpoint_writer_begin(checkpoint_of(f), "[]", NULL, &store, &f->err),
                DET_E_INVALID, "metadata_json");
   assert_false(exists(f->home, "metadata.json"));
   det_free(id);
@@ -67,26 +67,26 @@ static void metadata_may_come_before_the_commit(void **state) {
   for (size_t i = 0; i < 2; ++i) {
     det_checkpoint_writer *store;
     char *json;
-    assert_ok(det_checkpoint_store_begin(checkpoint_of(f), NULL, ways[i], &store, &f->err));
-    assert_fails(det_checkpoint_store_set_metadata(store, "[]", &f->err), DET_E_INVALID,
+    assert_ok(det_checkpoint_writer_begin(checkpoint_of(f), NULL, ways[i], &store, &f->err));
+    assert_fails(det_checkpoint_writer_set_metadata(store, "[]", &f->err), DET_E_INVALID,
                  "metadata_json");
-    assert_ok(det_checkpoint_store_set_metadata(store, META, &f->err));
-    assert_ok(det_checkpoint_store_set_metadata(store, "{\"steps_completed\": 9, \"loss\": 0.5}",
-                                                &f->err));
-    assert_ok(det_checkpoint_store_commit(store, &f->err));
-    assert_fails(det_checkpoint_store_set_metadata(store, META, &f->err), DET_E_STATE,
+    assert_ok(det_checkpoint_writer_set_metadata(store, META, &f->err));
+    assert_ok(det_checkpoint_writer_set_metadata(store, "{\"steps_completed\": 9, \"loss\": 0.5}",
+                                                 &f->err));
+    assert_ok(det_checkpoint_writer_commit(store, &f->err));
+    assert_fails(det_checkpoint_writer_set_metadata(store, META, &f->err), DET_E_STATE,
                  "committed before");
-    assert_ok(det_checkpoint_get_metadata(checkpoint_of(f), det_checkpoint_store_id(store), &json,
+    assert_ok(det_checkpoint_get_metadata(checkpoint_of(f), det_checkpoint_writer_id(store), &json,
                                           &f->err));
     assert_non_null(strstr(json, "\"steps_completed\":9,\"loss\":0.5"));
     det_free(json);
-    det_checkpoint_store_free(store);
+    det_checkpoint_writer_free(store);
 
-    assert_ok(det_checkpoint_store_begin(checkpoint_of(f), NULL, ways[i], &store, &f->err));
-    assert_fails(det_checkpoint_store_commit(store, &f->err), DET_E_INVALID, "metadata");
-    det_checkpoint_store_free(store);
+    assert_ok(det_checkpoint_writer_begin(checkpoint_of(f), NULL, ways[i], &store, &f->err));
+    assert_fails(det_checkpoint_writer_commit(store, &f->err), DET_E_INVALID, "metadata");
+    det_checkpoint_writer_free(store);
   }
-  assert_fails(det_checkpoint_store_set_metadata(NULL, META, &f->err), DET_E_INVALID, "store");
+  assert_fails(det_checkpoint_writer_set_metadata(NULL, META, &f->err), DET_E_INVALID, "writer");
 }
 
 static void a_trial_lists_its_own_checkpoints(void **state) {
@@ -121,27 +121,27 @@ static void a_trial_lists_its_own_checkpoints(void **state) {
 static void store_calls_in_a_wrong_order_are_refused(void **state) {
   struct fixture *f = *state;
   det_checkpoint_writer *store;
-  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err));
-  assert_ok(det_checkpoint_store_commit(store, &f->err));
-  assert_fails(det_checkpoint_store_commit(store, &f->err), DET_E_STATE, "committed before");
-  assert_fails(det_checkpoint_store_abort(store, &f->err), DET_E_STATE, "committed before");
-  det_checkpoint_store_free(store);
+  assert_ok(det_checkpoint_writer_begin(checkpoint_of(f), META, NULL, &store, &f->err));
+  assert_ok(det_checkpoint_writer_commit(store, &f->err));
+  assert_fails(det_checkpoint_writer_commit(store, &f->err), DET_E_STATE, "committed before");
+  assert_fails(det_checkpoint_writer_abort(store, &f->err), DET_E_STATE, "committed before");
+  det_checkpoint_writer_free(store);
 
-  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err));
-  assert_ok(det_checkpoint_store_abort(store, &f->err));
-  assert_ok(det_checkpoint_store_abort(store, &f->err));
-  assert_fails(det_checkpoint_store_commit(store, &f->err), DET_E_STATE, "aborted before");
-  det_checkpoint_store_free(store);
+  assert_ok(det_checkpoint_writer_begin(checkpoint_of(f), META, NULL, &store, &f->err));
+  assert_ok(det_checkpoint_writer_abort(store, &f->err));
+  assert_ok(det_checkpoint_writer_abort(store, &f->err));
+  assert_fails(det_checkpoint_writer_commit(store, &f->err), DET_E_STATE, "aborted before");
+  det_checkpoint_writer_free(store);
 }
 
 static void an_aborted_or_freed_store_leaves_nothing(void **state) {
   struct fixture *f = *state;
   det_checkpoint_writer *store;
   char *json, path[256];
-  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err));
-  write_file(det_checkpoint_store_path(store), "weights", "x");
-  strcpy(path, det_checkpoint_store_path(store));
-  det_checkpoint_store_free(store);
+  assert_ok(det_checkpoint_writer_begin(checkpoint_of(f), META, NULL, &store, &f->err));
+  write_file(det_checkpoint_writer_path(store), "weights", "x");
+  strcpy(path, det_checkpoint_writer_path(store));
+  det_checkpoint_writer_free(store);
   assert_false(exists(path, ""));
   det_client *client;
   assert_ok(open_store(f->home, &client, &f->err));
@@ -154,12 +154,12 @@ static void an_aborted_or_freed_store_leaves_nothing(void **state) {
 static void a_store_may_outlive_its_core(void **state) {
   struct fixture *f = *state;
   det_checkpoint_writer *store;
-  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err));
+  assert_ok(det_checkpoint_writer_begin(checkpoint_of(f), META, NULL, &store, &f->err));
   assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
   det_core_free(f->core);
   f->core = NULL;
-  assert_fails(det_checkpoint_store_commit(store, &f->err), DET_E_STATE, "after det_core_close");
-  det_checkpoint_store_free(store);
+  assert_fails(det_checkpoint_writer_commit(store, &f->err), DET_E_STATE, "after det_core_close");
+  det_checkpoint_writer_free(store);
 }
 
 static int32_t only_b(const char *path, void *user_data) {
@@ -262,9 +262,9 @@ static void progress_is_told_to_the_end(void **state) {
 
   det_checkpoint_reader *reader;
   memset(&seen, 0, sizeof seen);
-  assert_ok(det_checkpoint_restore_begin(checkpoint_of(f), id, &download, &reader, &f->err));
+  assert_ok(det_checkpoint_reader_open(checkpoint_of(f), id, &download, &reader, &f->err));
   assert_true(seen.calls > 0 && seen.files == 3);
-  det_checkpoint_restore_free(reader);
+  det_checkpoint_reader_free(reader);
   det_free(id);
 }
 
@@ -283,10 +283,10 @@ static void progress_stops_what_it_is_told_of(void **state) {
   assert_null(id);
   memset(&seen, 0, sizeof seen);
   seen.stop_at = 1;
-  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, &options, &store, &f->err));
-  write_file(det_checkpoint_store_path(store), "weights", "1 2 3");
-  assert_fails(det_checkpoint_store_commit(store, &f->err), DET_E_CALLBACK, "-4");
-  det_checkpoint_store_free(store);
+  assert_ok(det_checkpoint_writer_begin(checkpoint_of(f), META, &options, &store, &f->err));
+  write_file(det_checkpoint_writer_path(store), "weights", "1 2 3");
+  assert_fails(det_checkpoint_writer_commit(store, &f->err), DET_E_CALLBACK, "-4");
+  det_checkpoint_writer_free(store);
   assert_ok(det_checkpoint_list(checkpoint_of(f), &entries, &f->err));
   assert_int_equal(det_checkpoint_entries_count(entries), 0);
   det_checkpoint_entries_free(entries);
@@ -299,16 +299,16 @@ static void a_job_of_one_rank_may_shard(void **state) {
   det_checkpoint_options shard = DET_CHECKPOINT_OPTIONS_INIT;
   shard.shard = 1;
   assert_ok(det_checkpoint_upload(checkpoint_of(f), make_source(f), META, &shard, &id, &f->err));
-  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, &shard, &store, &f->err));
-  write_file(det_checkpoint_store_path(store), "weights", "1 2 3");
-  assert_ok(det_checkpoint_store_commit(store, &f->err));
-  det_checkpoint_store_free(store);
+  assert_ok(det_checkpoint_writer_begin(checkpoint_of(f), META, &shard, &store, &f->err));
+  write_file(det_checkpoint_writer_path(store), "weights", "1 2 3");
+  assert_ok(det_checkpoint_writer_commit(store, &f->err));
+  det_checkpoint_writer_free(store);
   det_free(id);
   assert_fails(det_checkpoint_upload(checkpoint_of(f), NULL, META, &shard, &id, &f->err),
                DET_E_STATE, "no rank gave a directory");
   assert_fails(det_checkpoint_upload(checkpoint_of(f), f->home, NULL, &shard, &id, &f->err),
                DET_E_INVALID, "lacks \"steps_completed\"");
-  assert_fails(det_checkpoint_store_begin(checkpoint_of(f), "{\"a\": 1}", &shard, &store, &f->err),
+  assert_fails(det_checkpoint_writer_begin(checkpoint_of(f), "{\"a\": 1}", &shard, &store, &f->err),
                DET_E_INVALID, "lacks \"steps_completed\"");
   det_free(id);
 }
@@ -350,7 +350,7 @@ static void ids_that_could_escape_are_refused(void **state) {
   det_checkpoint_reader *restore;
   char *json;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-    assert_fails(det_checkpoint_restore_begin(checkpoint_of(f), bad[i], NULL, &restore, &f->err),
+    assert_fails(det_checkpoint_reader_open(checkpoint_of(f), bad[i], NULL, &restore, &f->err),
                  DET_E_INVALID, "id");
     assert_null(restore);
     assert_fails(det_checkpoint_download(checkpoint_of(f), bad[i], f->home, NULL, &f->err),
@@ -367,7 +367,7 @@ static void unknown_ids_are_not_found(void **state) {
   const char *id = "00000000-0000-4000-8000-000000000000";
   det_checkpoint_reader *restore;
   char *json;
-  assert_fails(det_checkpoint_restore_begin(checkpoint_of(f), id, NULL, &restore, &f->err),
+  assert_fails(det_checkpoint_reader_open(checkpoint_of(f), id, NULL, &restore, &f->err),
                DET_E_NOT_FOUND, id);
   assert_fails(det_checkpoint_download(checkpoint_of(f), id, f->home, NULL, &f->err),
                DET_E_NOT_FOUND, id);
@@ -383,7 +383,7 @@ static void delete_twice_is_fine_and_restore_then_fails(void **state) {
   save(f, META, id);
   assert_ok(det_checkpoint_delete(checkpoint_of(f), id, &f->err));
   assert_ok(det_checkpoint_delete(checkpoint_of(f), id, &f->err));
-  assert_fails(det_checkpoint_restore_begin(checkpoint_of(f), id, NULL, &restore, &f->err),
+  assert_fails(det_checkpoint_reader_open(checkpoint_of(f), id, NULL, &restore, &f->err),
                DET_E_NOT_FOUND, id);
 }
 
@@ -394,14 +394,14 @@ static void a_damaged_file_is_named_on_restore(void **state) {
   save(f, META, id);
   snprintf(path, sizeof path, "%s/%s", f->home, id);
   write_file(path, "weights", "1 2 4"); /* same size, other bytes */
-  assert_fails(det_checkpoint_restore_begin(checkpoint_of(f), id, NULL, &restore, &f->err),
+  assert_fails(det_checkpoint_reader_open(checkpoint_of(f), id, NULL, &restore, &f->err),
                DET_E_CORRUPT, "weights");
   det_download_options quick = DET_DOWNLOAD_OPTIONS_INIT;
   quick.skip_verification = 1;
-  assert_ok(det_checkpoint_restore_begin(checkpoint_of(f), id, &quick, &restore, &f->err));
-  det_checkpoint_restore_free(restore);
+  assert_ok(det_checkpoint_reader_open(checkpoint_of(f), id, &quick, &restore, &f->err));
+  det_checkpoint_reader_free(restore);
   write_file(path, "weights", "1 2"); /* another size is always seen */
-  assert_fails(det_checkpoint_restore_begin(checkpoint_of(f), id, &quick, &restore, &f->err),
+  assert_fails(det_checkpoint_reader_open(checkpoint_of(f), id, &quick, &restore, &f->err),
                DET_E_CORRUPT, "weights");
 }
 
@@ -415,11 +415,11 @@ static void download_modes_out_of_range_are_refused(void **state) {
 
 static void freeing_null_does_nothing(void **state) {
   (void)state;
-  det_checkpoint_store_free(NULL);
-  det_checkpoint_restore_free(NULL);
-  assert_null(det_checkpoint_store_path(NULL));
-  assert_null(det_checkpoint_store_id(NULL));
-  assert_null(det_checkpoint_restore_path(NULL));
+  det_checkpoint_writer_free(NULL);
+  det_checkpoint_reader_free(NULL);
+  assert_null(det_checkpoint_writer_path(NULL));
+  assert_null(det_checkpoint_writer_id(NULL));
+  assert_null(det_checkpoint_reader_path(NULL));
 }
 
 static void null_handles_are_refused(void **state) {
@@ -430,14 +430,15 @@ static void null_handles_are_refused(void **state) {
   const char *null_handle = "checkpoint must not be NULL";
   const det_status invalid = DET_E_INVALID;
   assert_fails(det_checkpoint_upload(NULL, "d", META, NULL, &id, &f->err), invalid, null_handle);
-  assert_fails(det_checkpoint_store_begin(NULL, META, NULL, &store, &f->err), invalid, null_handle);
+  assert_fails(det_checkpoint_writer_begin(NULL, META, NULL, &store, &f->err), invalid,
+               null_handle);
   assert_fails(det_checkpoint_download(NULL, "i", "d", NULL, &f->err), invalid, null_handle);
-  assert_fails(det_checkpoint_restore_begin(NULL, "i", NULL, &restore, &f->err), invalid,
+  assert_fails(det_checkpoint_reader_open(NULL, "i", NULL, &restore, &f->err), invalid,
                null_handle);
   assert_fails(det_checkpoint_delete(NULL, "i", &f->err), invalid, null_handle);
   assert_fails(det_checkpoint_get_metadata(NULL, "i", &json, &f->err), invalid, null_handle);
-  assert_fails(det_checkpoint_store_commit(NULL, &f->err), invalid, "store must not be NULL");
-  assert_fails(det_checkpoint_store_abort(NULL, &f->err), invalid, "store must not be NULL");
+  assert_fails(det_checkpoint_writer_commit(NULL, &f->err), invalid, "writer must not be NULL");
+  assert_fails(det_checkpoint_writer_abort(NULL, &f->err), invalid, "writer must not be NULL");
   det_free(id);
 }
 

@@ -17,9 +17,9 @@ static const char *make_source(struct fixture *f, char *path, size_t size) {
 
 static void assert_restores(struct fixture *f, const char *id, const char *expected) {
   det_checkpoint_reader *restore;
-  assert_ok(det_checkpoint_restore_begin(checkpoint_of(f), id, NULL, &restore, &f->err));
-  assert_file(det_checkpoint_restore_path(restore), "weights", expected);
-  det_checkpoint_restore_free(restore);
+  assert_ok(det_checkpoint_reader_open(checkpoint_of(f), id, NULL, &restore, &f->err));
+  assert_file(det_checkpoint_reader_path(restore), "weights", expected);
+  det_checkpoint_reader_free(restore);
 }
 
 static int is_listed(struct fixture *f, const char *id) {
@@ -43,14 +43,14 @@ static det_checkpoint_ticket *save_in_vain(struct fixture *f) {
   det_checkpoint_writer *store;
   det_checkpoint_ticket *ticket;
   char path[512];
-  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err));
-  snprintf(path, sizeof path, "%s/../../%s", det_checkpoint_store_path(store),
-           det_checkpoint_store_id(store));
+  assert_ok(det_checkpoint_writer_begin(checkpoint_of(f), META, NULL, &store, &f->err));
+  snprintf(path, sizeof path, "%s/../../%s", det_checkpoint_writer_path(store),
+           det_checkpoint_writer_id(store));
   assert_int_equal(mkdir(path, 0700), 0);
   strcat(path, "/in the way");
   assert_int_equal(mkdir(path, 0700), 0);
-  assert_ok(det_checkpoint_store_commit_async(store, &ticket, &f->err));
-  det_checkpoint_store_free(store);
+  assert_ok(det_checkpoint_writer_commit_async(store, &ticket, &f->err));
+  det_checkpoint_writer_free(store);
   return ticket;
 }
 
@@ -79,18 +79,18 @@ static void a_store_is_committed_in_the_background(void **state) {
   det_checkpoint_writer *store;
   det_checkpoint_ticket *ticket;
   char id[STORAGE_ID_SIZE];
-  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), NULL, NULL, &store, &f->err));
-  write_file(det_checkpoint_store_path(store), "weights", "4 5 6");
-  assert_fails(det_checkpoint_store_commit_async(store, &ticket, &f->err), DET_E_INVALID,
+  assert_ok(det_checkpoint_writer_begin(checkpoint_of(f), NULL, NULL, &store, &f->err));
+  write_file(det_checkpoint_writer_path(store), "weights", "4 5 6");
+  assert_fails(det_checkpoint_writer_commit_async(store, &ticket, &f->err), DET_E_INVALID,
                "metadata");
   assert_null(ticket);
-  assert_ok(det_checkpoint_store_set_metadata(store, META, &f->err));
-  assert_ok(det_checkpoint_store_commit_async(store, &ticket, &f->err));
-  strcpy(id, det_checkpoint_store_id(store));
+  assert_ok(det_checkpoint_writer_set_metadata(store, META, &f->err));
+  assert_ok(det_checkpoint_writer_commit_async(store, &ticket, &f->err));
+  strcpy(id, det_checkpoint_writer_id(store));
   assert_string_equal(det_checkpoint_ticket_id(ticket), id);
-  assert_fails(det_checkpoint_store_commit(store, &f->err), DET_E_STATE, "committed before");
-  assert_fails(det_checkpoint_store_abort(store, &f->err), DET_E_STATE, "committed before");
-  det_checkpoint_store_free(store);
+  assert_fails(det_checkpoint_writer_commit(store, &f->err), DET_E_STATE, "committed before");
+  assert_fails(det_checkpoint_writer_abort(store, &f->err), DET_E_STATE, "committed before");
+  det_checkpoint_writer_free(store);
   assert_ok(det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_DEFAULT, &f->err));
   det_checkpoint_ticket_free(ticket);
   assert_restores(f, id, "4 5 6");
@@ -126,10 +126,10 @@ static void a_failure_is_told_at_the_next_save_and_once(void **state) {
   det_ticket_state now = DET_TICKET_WAITING;
   while (now < DET_TICKET_SAVED) assert_ok(det_checkpoint_ticket_poll(ticket, &now, NULL, &f->err));
   assert_int_equal(now, DET_TICKET_FAILED);
-  assert_fails(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err),
+  assert_fails(det_checkpoint_writer_begin(checkpoint_of(f), META, NULL, &store, &f->err),
                DET_E_CONFLICT, det_checkpoint_ticket_id(ticket));
-  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err));
-  det_checkpoint_store_free(store);
+  assert_ok(det_checkpoint_writer_begin(checkpoint_of(f), META, NULL, &store, &f->err));
+  det_checkpoint_writer_free(store);
   assert_fails(det_checkpoint_ticket_wait(ticket, 0, &f->err), DET_E_CONFLICT, "taken");
   det_checkpoint_ticket_free(ticket);
   assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
@@ -247,17 +247,17 @@ static void copies_are_kept_and_read_while_there_is_room(void **state) {
 
   /* The copy is read, and not where it is damaged. */
   det_checkpoint_reader *restore;
-  assert_ok(det_checkpoint_restore_begin(checkpoint_of(f), ids[2], NULL, &restore, &f->err));
-  assert_non_null(strstr(det_checkpoint_restore_path(restore), "/stage/"));
-  snprintf(path, sizeof path, "%s", det_checkpoint_restore_path(restore));
-  det_checkpoint_restore_free(restore);
+  assert_ok(det_checkpoint_reader_open(checkpoint_of(f), ids[2], NULL, &restore, &f->err));
+  assert_non_null(strstr(det_checkpoint_reader_path(restore), "/stage/"));
+  snprintf(path, sizeof path, "%s", det_checkpoint_reader_path(restore));
+  det_checkpoint_reader_free(restore);
   write_file(path, "weights", "1 2 4");
   assert_restores(f, ids[2], "1 2 3");
   assert_false(is_kept(f, ids[2], ""));
 
   assert_ok(det_checkpoint_delete(checkpoint_of(f), ids[1], &f->err));
   assert_false(is_kept(f, ids[1], ""));
-  assert_fails(det_checkpoint_restore_begin(checkpoint_of(f), ids[1], NULL, &restore, &f->err),
+  assert_fails(det_checkpoint_reader_open(checkpoint_of(f), ids[1], NULL, &restore, &f->err),
                DET_E_NOT_FOUND, ids[1]);
 }
 
@@ -307,7 +307,7 @@ static void null_is_refused_or_does_nothing(void **state) {
                DET_E_INVALID, "out");
   assert_fails(det_checkpoint_upload_async(checkpoint_of(f), NULL, META, NULL, &ticket, &f->err),
                DET_E_STATE, "directory");
-  assert_fails(det_checkpoint_store_commit_async(NULL, &ticket, &f->err), DET_E_INVALID, "store");
+  assert_fails(det_checkpoint_writer_commit_async(NULL, &ticket, &f->err), DET_E_INVALID, "writer");
   assert_fails(det_checkpoint_ticket_poll(NULL, NULL, NULL, &f->err), DET_E_INVALID, "ticket");
   assert_fails(det_checkpoint_ticket_wait(NULL, 0, &f->err), DET_E_INVALID, "ticket");
   assert_fails(det_checkpoint_ticket_cancel(NULL, &f->err), DET_E_INVALID, "ticket");
@@ -355,14 +355,14 @@ static _Noreturn void save_and_die(struct fixture *f, const char *staging, int t
   char path[512];
   if (det_core_init(&f->options, &f->core, &f->err) != DET_OK ||
       (staging != NULL && stage_in(f, staging, 1 << 30) != DET_OK) ||
-      det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err) != DET_OK)
+      det_checkpoint_writer_begin(checkpoint_of(f), META, NULL, &store, &f->err) != DET_OK)
     _exit(1);
-  const char *directory = det_checkpoint_store_path(store);
+  const char *directory = det_checkpoint_writer_path(store);
   write_file(directory, "weights", "of the dead");
   snprintf(path, sizeof path, "%s/large", directory);
   FILE *large = fopen(path, "w");
   if (large == NULL || ftruncate(fileno(large), 64 << 20) != 0 || fclose(large) != 0) _exit(1);
-  if (det_checkpoint_store_commit_async(store, &ticket, &f->err) != DET_OK) _exit(1);
+  if (det_checkpoint_writer_commit_async(store, &ticket, &f->err) != DET_OK) _exit(1);
   if (write(told, det_checkpoint_ticket_id(ticket), 36) != 36) _exit(1);
   raise(SIGKILL);
   _exit(1);

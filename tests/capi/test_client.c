@@ -334,7 +334,7 @@ static void what_a_crashed_process_left_is_shipped_once(void **state) {
   char *json;
   for (int i = 0; i < 2; ++i) {
     assert_ok(det_client_sync(client, &json, &f->err));
-    assert_non_null(strstr(json, "\"spools\":"));
+    assert_non_null(strstr(json, "\"journals\":"));
     det_free(json);
   }
   assert_ok(det_client_sync(client, NULL, &f->err));

@@ -220,12 +220,12 @@ static void every_call_after_close_answers_that_it_is_closed(void **state) {
                closed);
   assert_fails(det_checkpoint_upload(checkpoint, f->home, meta, NULL, &id, &f->err), expected,
                closed);
-  assert_fails(det_checkpoint_store_begin(checkpoint, meta, NULL, &store, &f->err), expected,
+  assert_fails(det_checkpoint_writer_begin(checkpoint, meta, NULL, &store, &f->err), expected,
                closed);
   const det_download_options all = {sizeof all, take_all, NULL, NULL, DET_DOWNLOAD_MODE_NO_SHARED,
                                     0};
   assert_fails(det_checkpoint_download(checkpoint, "id", f->home, &all, &f->err), expected, closed);
-  assert_fails(det_checkpoint_restore_begin(checkpoint, "id", NULL, &restore, &f->err), expected,
+  assert_fails(det_checkpoint_reader_open(checkpoint, "id", NULL, &restore, &f->err), expected,
                closed);
   assert_fails(det_checkpoint_delete(checkpoint, "id", &f->err), expected, closed);
   assert_fails(det_checkpoint_get_metadata(checkpoint, "id", &text, &f->err), expected, closed);
@@ -273,7 +273,7 @@ static void options_may_be_text(void **state) {
   snprintf(
       text, sizeof text,
       "{\"master\": \"%s\", \"external_id\": \"by text\", \"hparams_json\": {\"lr\": 0.5},"
-      " \"preempt_signals\": [\"SIGUSR2\", 12], \"spool_limit\": 1048576, \"close_wait_ms\": -1,"
+      " \"preempt_signals\": [\"SIGUSR2\", 12], \"journal_limit\": 1048576, \"close_wait_ms\": -1,"
       " \"preempt_mode\": \"CHIEF_ONLY\", \"capture_output\": false, \"durable_reports\": 1,"
       " \"log_level\": \"ERROR\", \"name\": null}",
       f->home);
@@ -322,8 +322,8 @@ static void a_zeroed_struct_means_the_defaults(void **state) {
 
 static void timeouts_mean_the_same_everywhere(void **state) {
   struct fixture *f = *state;
-  det_timeout *const each[] = {&f->options.spool_wait_ms, &f->options.close_wait_ms};
-  const char *const names[] = {"spool_wait_ms", "close_wait_ms"};
+  det_timeout *const each[] = {&f->options.journal_wait_ms, &f->options.close_wait_ms};
+  const char *const names[] = {"journal_wait_ms", "close_wait_ms"};
   for (int i = 0; i < 2; ++i) {
     *each[i] = -3;
     assert_fails(det_core_init(&f->options, &f->core, &f->err), DET_E_INVALID, names[i]);

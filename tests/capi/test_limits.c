@@ -31,11 +31,11 @@ static det_status train(struct fixture *f) {
     det_checkpoint_writer *store;
     det_checkpoint_context *checkpoint = det_core_checkpoint(f->core);
     status =
-        det_checkpoint_store_begin(checkpoint, "{\"steps_completed\": 1}", NULL, &store, &f->err);
-    if (status == DET_OK) status = det_checkpoint_store_commit(store, &f->err);
-    if (status == DET_OK) snprintf(id, sizeof id, "%s", det_checkpoint_store_id(store));
+        det_checkpoint_writer_begin(checkpoint, "{\"steps_completed\": 1}", NULL, &store, &f->err);
+    if (status == DET_OK) status = det_checkpoint_writer_commit(store, &f->err);
+    if (status == DET_OK) snprintf(id, sizeof id, "%s", det_checkpoint_writer_id(store));
     if (status == DET_OK) status = det_checkpoint_delete(checkpoint, id, &f->err);
-    det_checkpoint_store_free(store);
+    det_checkpoint_writer_free(store);
   }
   if (status == DET_OK) status = det_core_close(f->core, DET_OUTCOME_OK, &f->err);
   det_core_free(f->core);

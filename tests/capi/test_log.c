@@ -158,12 +158,12 @@ static void user_data_is_released_while_a_checkpoint_is_open(void **state) {
   f->options.log_user_data = &destroys;
   f->options.log_destroy = count_destroys;
   start(f);
-  assert_ok(det_checkpoint_store_begin(det_core_checkpoint(f->core), "{\"steps_completed\": 1}",
-                                       NULL, &store, &f->err));
+  assert_ok(det_checkpoint_writer_begin(det_core_checkpoint(f->core), "{\"steps_completed\": 1}",
+                                        NULL, &store, &f->err));
   det_core_free(f->core);
   f->core = NULL;
   assert_int_equal(destroys, 1);
-  det_checkpoint_store_free(store);
+  det_checkpoint_writer_free(store);
 }
 
 static void bad_arguments_are_refused(void **state) {

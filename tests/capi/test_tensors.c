@@ -21,7 +21,7 @@ static const int64_t weights_shape[] = {2, 3};
 
 static det_checkpoint_writer *begin(struct fixture *f) {
   det_checkpoint_writer *store;
-  assert_ok(det_checkpoint_store_begin(det_core_checkpoint(f->core), META, NULL, &store, &f->err));
+  assert_ok(det_checkpoint_writer_begin(det_core_checkpoint(f->core), META, NULL, &store, &f->err));
   return store;
 }
 
@@ -33,14 +33,14 @@ static det_tensors *saved(struct fixture *f) {
   det_tensors_write_options options = DET_TENSORS_WRITE_OPTIONS_INIT;
   options.metadata_json = "{\"format\": \"pt\"}";
   assert_ok(det_tensors_write(store, NAME, given, 2, &options, &f->err));
-  assert_ok(det_checkpoint_store_commit(store, &f->err));
+  assert_ok(det_checkpoint_writer_commit(store, &f->err));
   det_checkpoint_reader *restore;
-  assert_ok(det_checkpoint_restore_begin(det_core_checkpoint(f->core),
-                                         det_checkpoint_store_id(store), NULL, &restore, &f->err));
+  assert_ok(det_checkpoint_reader_open(det_core_checkpoint(f->core),
+                                       det_checkpoint_writer_id(store), NULL, &restore, &f->err));
   det_tensors *tensors;
   assert_ok(det_tensors_open(restore, NAME, &tensors, &f->err));
-  det_checkpoint_restore_free(restore);
-  det_checkpoint_store_free(store);
+  det_checkpoint_reader_free(restore);
+  det_checkpoint_writer_free(store);
   return tensors;
 }
 
@@ -142,12 +142,12 @@ static void wrong_tensors_are_refused(void **state) {
   options.metadata_json = "{\"a\": 1}";
   assert_fails(det_tensors_write(store, NAME, twice, 1, &options, &f->err), DET_E_INVALID,
                "the value of 'a' is no text");
-  assert_fails(det_tensors_write(NULL, NAME, twice, 1, NULL, &f->err), DET_E_INVALID, "store");
+  assert_fails(det_tensors_write(NULL, NAME, twice, 1, NULL, &f->err), DET_E_INVALID, "writer");
   assert_fails(det_tensors_write(store, NAME, NULL, 1, NULL, &f->err), DET_E_INVALID, "tensors");
   assert_ok(det_tensors_write(store, NAME, twice, 1, NULL, &f->err));
   assert_fails(det_tensors_write(store, NAME, twice, 1, NULL, &f->err), DET_E_CONFLICT,
                "it is there already");
-  det_checkpoint_store_free(store);
+  det_checkpoint_writer_free(store);
 }
 
 static void what_is_not_there_is_not_opened(void **state) {
@@ -159,7 +159,7 @@ static void what_is_not_there_is_not_opened(void **state) {
   char path[128];
   snprintf(path, sizeof path, "%s/x.safetensors", f->home);
   assert_fails(det_tensors_open_path(path, &tensors, &f->err), DET_E_NOT_FOUND, "index.json");
-  assert_fails(det_tensors_open(NULL, NAME, &tensors, &f->err), DET_E_INVALID, "restore");
+  assert_fails(det_tensors_open(NULL, NAME, &tensors, &f->err), DET_E_INVALID, "reader");
   assert_int_equal(det_tensors_count(NULL), 0);
   assert_int_equal(det_tensors_find(NULL, "x"), -1);
   assert_null(det_tensors_metadata(NULL));

@@ -246,8 +246,8 @@ static void a_journal_at_its_limit_refuses_or_waits_but_loses_nothing(void **sta
   struct fixture *f = *state;
   const det_metric loss = {"loss", 1};
   det_core_free(f->core);
-  f->options.spool_limit = 1u << 19;
-  f->options.spool_wait_ms = DET_TIMEOUT_NONE;
+  f->options.journal_limit = 1u << 19;
+  f->options.journal_wait_ms = DET_TIMEOUT_NONE;
   start(f);
   int64_t accepted = 0;
   det_status status = DET_OK;

@@ -62,8 +62,8 @@ static det_status join_by(struct fixture *f, const void *functions) {
 static det_status save(struct fixture *f, const void *options) {
   det_checkpoint_writer *store;
   det_status status =
-      det_checkpoint_store_begin(det_core_checkpoint(f->core), NULL, options, &store, &f->err);
-  det_checkpoint_store_free(store);
+      det_checkpoint_writer_begin(det_core_checkpoint(f->core), NULL, options, &store, &f->err);
+  det_checkpoint_writer_free(store);
   return status;
 }
 

@@ -27,13 +27,13 @@ static void save(det_core *core, int64_t steps) {
   char metadata[64], path[4096];
   snprintf(metadata, sizeof metadata, "{\"steps_completed\": %" PRId64 "}", steps);
   det_checkpoint_writer *store;
-  check(det_checkpoint_store_begin(det_core_checkpoint(core), metadata, NULL, &store, &err),
+  check(det_checkpoint_writer_begin(det_core_checkpoint(core), metadata, NULL, &store, &err),
         "checkpoint");
-  snprintf(path, sizeof path, "%s/weights.bin", det_checkpoint_store_path(store));
+  snprintf(path, sizeof path, "%s/weights.bin", det_checkpoint_writer_path(store));
   FILE *file = fopen(path, "w");
   if (!file || fputs("weights", file) < 0 || fclose(file) != 0) exit(1);
-  check(det_checkpoint_store_commit(store, &err), "commit");
-  det_checkpoint_store_free(store);
+  check(det_checkpoint_writer_commit(store, &err), "commit");
+  det_checkpoint_writer_free(store);
 }
 
 // Trains to the end, with values and texts that are hard to show.

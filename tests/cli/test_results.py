@@ -126,7 +126,7 @@ def best_names_the_checkpoint_and_its_files(searched):
     for part in ("Trial 1 is the best of experiment 1", "accuracy 0.8 at step 20",
                  "larger is better", "0.25", "20, where the metric was best",
                  checkpoint["directory"], f'const char *uuid = "{checkpoint["uuid"]}";',
-                 "det_checkpoint_restore_begin(checkpoint, uuid, NULL, &stored, &err);",
+                 "det_checkpoint_reader_open(checkpoint, uuid, NULL, &stored, &err);",
                  f"source_checkpoint_uuid: {checkpoint['uuid']}"):
         assert part in text, f"{part!r} is not in:\n{text}"
     to_copy = text[text.index("To load it"):].splitlines()

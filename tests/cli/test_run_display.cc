@@ -303,7 +303,7 @@ void summary_names_the_best_trial_and_how_to_load_it(void **) {
                       "  name               a\\x1b\n"
                       "Checkpoint        5a1c9f0e-0000-4000-8000-000000000000 at step 1200\n"
                       "Stored in         /data/checkpoints/5a1c9f0e-0000-4000-8000-000000000000\n"
-                      "Load it           C       det_checkpoint_restore_begin(checkpoint, "
+                      "Load it           C       det_checkpoint_reader_open(checkpoint, "
                       "\"5a1c9f0e-0000-4000-8000-000000000000\", NULL, &restore, &err)\n"
                       "                  Python  core_context.checkpoint.restore_path("
                       "\"5a1c9f0e-0000-4000-8000-000000000000\")\n");

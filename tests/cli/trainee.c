@@ -37,12 +37,12 @@ static int64_t restored_step(det_core *core) {
   det_checkpoint_reader *restore;
   char path[4096];
   long long step = -1;
-  check(det_checkpoint_restore_begin(det_core_checkpoint(core), id, NULL, &restore, &err));
-  snprintf(path, sizeof path, "%s/step", det_checkpoint_restore_path(restore));
+  check(det_checkpoint_reader_open(det_core_checkpoint(core), id, NULL, &restore, &err));
+  snprintf(path, sizeof path, "%s/step", det_checkpoint_reader_path(restore));
   FILE *file = fopen(path, "r");
   if (!file || fscanf(file, "%lld", &step) != 1) exit(3);
   fclose(file);
-  det_checkpoint_restore_free(restore);
+  det_checkpoint_reader_free(restore);
   return step;
 }
 
@@ -50,12 +50,12 @@ static void save(det_core *core, int64_t step) {
   char metadata[64], path[4096];
   snprintf(metadata, sizeof metadata, "{\"steps_completed\": %lld}", (long long)step);
   det_checkpoint_writer *store;
-  check(det_checkpoint_store_begin(det_core_checkpoint(core), metadata, NULL, &store, &err));
-  snprintf(path, sizeof path, "%s/step", det_checkpoint_store_path(store));
+  check(det_checkpoint_writer_begin(det_core_checkpoint(core), metadata, NULL, &store, &err));
+  snprintf(path, sizeof path, "%s/step", det_checkpoint_writer_path(store));
   FILE *file = fopen(path, "w");
   if (!file || fprintf(file, "%lld", (long long)step) < 0 || fclose(file) != 0) exit(3);
-  check(det_checkpoint_store_commit(store, &err));
-  det_checkpoint_store_free(store);
+  check(det_checkpoint_writer_commit(store, &err));
+  det_checkpoint_writer_free(store);
 }
 
 static void misbehave(const char *how, int64_t run, det_core *core, double x) {

@@ -65,7 +65,7 @@ void an_empty_store_has_empty_lists(void **) {
   assert_string_equal(to_wire(client->list_trials(0, {})).c_str(), R"({"trials":[],"next":null})");
   assert_string_equal(to_wire(client->list_checkpoints(0, {})).c_str(),
                       R"({"checkpoints":[],"next":null})");
-  assert_string_equal(to_wire(client->sync()).c_str(), R"({"spools":[],"busy":0})");
+  assert_string_equal(to_wire(client->sync()).c_str(), R"({"journals":[],"busy":0})");
 }
 
 void experiments_are_listed_and_shown(void **) {
@@ -146,7 +146,7 @@ void a_deletion_takes_what_lies_in_files_as_well(void **) {
   assert_false(std::filesystem::exists(home.store() / "runs/1.1"));
   assert_false(std::filesystem::exists(tensorboards / "1"));
   assert_true(std::filesystem::exists(tensorboards / "2"));
-  assert_string_equal(to_wire(client->sync().at("spools")).c_str(), "[]");
+  assert_string_equal(to_wire(client->sync().at("journals")).c_str(), "[]");
 }
 
 // Those of the other store are under its id.

@@ -190,11 +190,11 @@ void sync_ships_what_a_killed_process_left(void **) {
   assert_equal(client->get_trial(1).at("runs")[0].at("state"), "died");
   const Json answer = client->sync();
   assert_string_equal(
-      answer.at("spools").dump().c_str(),
+      answer.at("journals").dump().c_str(),
       R"([{"trial_id":1,"trial_run_id":1,"reports":1,"lost_bytes":0,"refused":0}])");
   assert_equal(client->get_trial(1).at("waiting"), 0);
   assert_int_equal(client->list_metrics(1, "training", {}).at("metrics").size(), 1);
-  assert_true(client->sync().at("spools").empty());
+  assert_true(client->sync().at("journals").empty());
 }
 
 }  // namespace

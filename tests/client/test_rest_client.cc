@@ -62,7 +62,7 @@ void answers_have_the_keys_of_a_store(void **) {
     expect_keys(client.get_checkpoint(of.checkpoint), (checkpoint + " storage").c_str());
     expect_keys(client.list_logs(of.trial, {}).at("logs").at(0),
                 "time level rank trial_run_id text");
-    assert_string_equal(client.sync().dump().c_str(), R"({"spools":[],"busy":0})");
+    assert_string_equal(client.sync().dump().c_str(), R"({"journals":[],"busy":0})");
   }
 }
 

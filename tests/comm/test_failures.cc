@@ -90,7 +90,7 @@ void calls_of_the_api_are_told_apart(void **) {
     for (int rank = 0; rank < 3; ++rank) {
       assert_int_equal(outcome.code(rank), Code::conflict);
       assert_contains(outcome.text(rank), "called det_checkpoint_download");
-      assert_contains(outcome.text(rank), "called det_checkpoint_restore_begin");
+      assert_contains(outcome.text(rank), "called det_checkpoint_reader_open");
     }
   }
 }

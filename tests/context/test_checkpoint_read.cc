@@ -152,7 +152,7 @@ void ranks_that_want_different_checkpoints_get_none(void **) {
   const auto differing = job.run([](Rank &rank) {
     rank.checkpoints.restorer().restore(rank.number == 3 ? "another" : "absent", shared);
   });
-  assert_all_threw(differing, Code::conflict, "called det_checkpoint_restore_begin");
+  assert_all_threw(differing, Code::conflict, "called det_checkpoint_reader_open");
   assert_true(test::text_of(differing[0]).find("'absent'") != std::string::npos);
   assert_true(test::text_of(differing[3]).find("'another'") != std::string::npos);
 }
@@ -164,7 +164,7 @@ void ranks_that_download_and_restore_get_neither(void **) {
     if (rank.number == 1) rank.checkpoints.restorer().download(id, job.path("to"), shared);
     else rank.checkpoints.restorer().restore(id, shared);
   });
-  assert_all_threw(differing, Code::conflict, "called det_checkpoint_restore_begin");
+  assert_all_threw(differing, Code::conflict, "called det_checkpoint_reader_open");
   assert_all_threw(differing, Code::conflict, "called det_checkpoint_download");
 }
 

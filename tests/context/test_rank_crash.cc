@@ -118,7 +118,7 @@ void the_death_of_a_worker_is_the_death_of_the_run(void **) {
   assert_string_equal(home.text("SELECT state FROM trials").c_str(), "ACTIVE");
 
   assert_int_equal(home.client()->get_trial(1).at("waiting").get<int>(), reports);
-  assert_int_equal(home.client()->sync().at("spools").size(), 1);
+  assert_int_equal(home.client()->sync().at("journals").size(), 1);
   assert_int_equal(home.client()->list_metrics(1, "dead", {}).at("metrics").size(), reports);
   assert_false(home.has_run_directories());
 }
@@ -133,10 +133,10 @@ void a_dead_worker_that_others_recover_counts_all_the_same(void **) {
     pair.communicator->allgather("reported");
   }
   // Both live: nothing is taken from them.
-  assert_string_equal(to_wire(home.client()->sync()).c_str(), R"({"spools":[],"busy":2})");
+  assert_string_equal(to_wire(home.client()->sync()).c_str(), R"({"journals":[],"busy":2})");
   pair.dying.kill_it();
   const Json sync = home.client()->sync();
-  assert_int_equal(sync.at("spools").size(), 1);
+  assert_int_equal(sync.at("journals").size(), 1);
   assert_int_equal(sync.at("busy").get<int>(), 1);
   assert_string_equal(home.text("SELECT COUNT(*) FROM runs WHERE exit IS NULL").c_str(), "1");
   assert_int_equal(home.client()->list_metrics(1, "dead", {}).at("metrics").size(), reports);
@@ -157,7 +157,7 @@ void a_worker_outlives_its_chief_and_loses_nothing(void **) {
     pair.dying.kill_it();
   }
   const Json sync = home.client()->sync();
-  assert_int_equal(sync.at("spools").size(), 1);
+  assert_int_equal(sync.at("journals").size(), 1);
   assert_int_equal(sync.at("busy").get<int>(), 1);
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "died");
   report(*pair.core, "alive", 1);

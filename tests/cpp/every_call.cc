@@ -80,7 +80,7 @@ void save(const det::Checkpoint &checkpoint, det::OnFailure on) {
   det::CheckpointOptions options;
   options.selector = [](const std::string &path) { return !path.empty(); };
   options.progress = [](const det::Progress &progress) { return progress.bytes > 0; };
-  const det::Store store = checkpoint.store({}, options, on);
+  const det::CheckpointWriter store = checkpoint.write({}, options, on);
   store.set_metadata(nlohmann::json{{"steps_completed", 1}}, on);
   float weight = 0;
   const std::vector<det::Tensor> tensors{{"weight", det::Dtype::f32, {1}, &weight}};
@@ -101,7 +101,7 @@ void save(const det::Checkpoint &checkpoint, det::OnFailure on) {
                     ticket.progress(on).bytes > 0);
   ticket.cancel(on);
   checkpoint.download(id, "directory", {}, on);
-  const det::Restore restore = checkpoint.restore(id, {}, on);
+  const det::CheckpointReader restore = checkpoint.read(id, {}, on);
   read(det::Tensors(restore, "model.safetensors", on), on);
   read(det::Tensors(restore.path(), on), on);
   static_cast<void>(checkpoint.get_metadata(id, on));

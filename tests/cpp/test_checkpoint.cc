@@ -18,7 +18,8 @@ det::CoreOptions keeping_all() {
 }
 
 std::string save(const Run &run, int step) {
-  const det::Store store = run.core.checkpoint().store(nlohmann::json{{"steps_completed", step}});
+  const det::CheckpointWriter store =
+      run.core.checkpoint().write(nlohmann::json{{"steps_completed", step}});
   std::ofstream(store.path() / "step") << step;
   std::ofstream(store.path() / "other") << "x";
   store.commit();
@@ -34,7 +35,7 @@ int step_in(const std::filesystem::path &directory) {
 void what_is_committed_can_be_restored(void **) {
   const Run run(keeping_all());
   const std::string id = save(run, 7);
-  const det::Restore restore = run.core.checkpoint().restore(id);
+  const det::CheckpointReader restore = run.core.checkpoint().read(id);
   assert_equal(step_in(restore.path()), 7);
   assert_equal(run.core.checkpoint().get_metadata(id).as<nlohmann::json>()["steps_completed"], 7);
   run.core.close();
@@ -44,7 +45,7 @@ void a_scope_that_is_left_without_commit_leaves_nothing(void **) {
   const Run run(keeping_all());
   std::filesystem::path directory;
   assert_throws<std::runtime_error>([&] {
-    const det::Store store = run.core.checkpoint().store(R"({"steps_completed": 1})");
+    const det::CheckpointWriter store = run.core.checkpoint().write(R"({"steps_completed": 1})");
     directory = store.path();
     assert_true(std::filesystem::exists(directory));
     throw std::runtime_error("training failed");
@@ -57,7 +58,7 @@ void a_scope_that_is_left_without_commit_leaves_nothing(void **) {
 void a_ticket_follows_a_save_in_the_background(void **) {
   const Run run(keeping_all());
   const det::Checkpoint checkpoint = run.core.checkpoint();
-  const det::Store store = checkpoint.store(R"({"steps_completed": 1})");
+  const det::CheckpointWriter store = checkpoint.write(R"({"steps_completed": 1})");
   std::ofstream(store.path() / "step") << 1;
   const det::Ticket ticket = store.commit_async();
   ticket.wait();
@@ -66,20 +67,20 @@ void a_ticket_follows_a_save_in_the_background(void **) {
   expect_error(Code::state, [&] { ticket.cancel(); });
   checkpoint.limit_saves({.limit_bytes = 1});
   expect_error(Code::full, [&] {
-    static_cast<void>(checkpoint.upload_async(checkpoint.restore(ticket.id()).path(),
-                                              R"({"steps_completed": 2})"));
+    static_cast<void>(
+        checkpoint.upload_async(checkpoint.read(ticket.id()).path(), R"({"steps_completed": 2})"));
   });
   run.core.close();
 }
 
 void metadata_may_come_late_and_an_abort_is_final(void **) {
   const Run run(keeping_all());
-  det::Store store = run.core.checkpoint().store();
+  det::CheckpointWriter store = run.core.checkpoint().write();
   expect_error(Code::invalid, [&] { store.commit(); });
   store.set_metadata(R"({"steps_completed": 2})");
   store.commit();
   expect_error(Code::state, [&] { store.abort(); });
-  store = run.core.checkpoint().store(R"({"steps_completed": 3})");
+  store = run.core.checkpoint().write(R"({"steps_completed": 3})");
   store.abort();
   expect_error(Code::state, [&] { store.commit(); });
   assert_equal(run.core.checkpoint().list().size(), 1);
@@ -97,7 +98,7 @@ void the_list_begins_with_the_latest(void **) {
   assert_true(list[0].time > det::Time() + std::chrono::hours(24 * 365 * 50));
   run.core.checkpoint().delete_checkpoint(second);
   assert_equal(run.core.checkpoint().list()[0].id, first);
-  expect_error(Code::not_found, [&] { static_cast<void>(run.core.checkpoint().restore(second)); });
+  expect_error(Code::not_found, [&] { static_cast<void>(run.core.checkpoint().read(second)); });
   run.core.close();
 }
 
@@ -146,9 +147,9 @@ void what_callables_throw_comes_back(void **) {
 
   det::CheckpointOptions progress;
   progress.progress = [](const det::Progress &) -> bool { throw std::domain_error("progress"); };
-  det::Store store = checkpoint.store(R"({"steps_completed": 2})", progress);
+  det::CheckpointWriter store = checkpoint.write(R"({"steps_completed": 2})", progress);
   std::ofstream(store.path() / "step") << 2;
-  const det::Store moved = std::move(store);  // the callable stays where it is
+  const det::CheckpointWriter moved = std::move(store);  // the callable stays where it is
   assert_throws<std::domain_error>([&] { moved.commit(); });
   assert_equal(checkpoint.list().size(), 1);
   expect_error(Code::invalid,
@@ -160,7 +161,8 @@ void a_callable_can_stop_without_throwing(void **) {
   const Run run(keeping_all());
   det::CheckpointOptions options;
   options.progress = [](const det::Progress &) { return false; };
-  const det::Store store = run.core.checkpoint().store(R"({"steps_completed": 2})", options);
+  const det::CheckpointWriter store =
+      run.core.checkpoint().write(R"({"steps_completed": 2})", options);
   std::ofstream(store.path() / "step") << 2;
   det::Failure failure;
   store.commit(failure);
@@ -172,9 +174,9 @@ void a_store_that_is_replaced_is_dropped(void **) {
   const Run run(keeping_all());
   det::CheckpointOptions options;
   options.progress = [](const det::Progress &) { return true; };
-  det::Store store = run.core.checkpoint().store(R"({"steps_completed": 2})", options);
+  det::CheckpointWriter store = run.core.checkpoint().write(R"({"steps_completed": 2})", options);
   const std::filesystem::path directory = store.path();
-  store = run.core.checkpoint().store(R"({"steps_completed": 3})", options);
+  store = run.core.checkpoint().write(R"({"steps_completed": 3})", options);
   assert_false(std::filesystem::exists(directory));
   std::ofstream(store.path() / "step") << 3;
   store.commit();
@@ -185,14 +187,14 @@ void tensors_are_written_and_read(void **) {
   const Run run(keeping_all());
   std::array<float, 6> weights{1, 2, 3, 4, 5, 6};
   int64_t step = 42;
-  const det::Store store = run.core.checkpoint().store(R"({"steps_completed": 7})");
+  const det::CheckpointWriter store = run.core.checkpoint().write(R"({"steps_completed": 7})");
   det::write_tensors(
       store, "model.safetensors",
       {{"weights", det::Dtype::f32, {2, 3}, weights.data()}, {"step", det::Dtype::i64, {}, &step}},
       nlohmann::json{{"format", "pt"}});
   store.commit();
 
-  const det::Restore restore = run.core.checkpoint().restore(store.id());
+  const det::CheckpointReader restore = run.core.checkpoint().read(store.id());
   const det::Tensors tensors(restore, "model.safetensors");
   assert_equal(tensors.size(), 2);
   assert_equal(tensors.metadata().as<nlohmann::json>()["format"], "pt");

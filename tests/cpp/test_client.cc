@@ -25,7 +25,7 @@ struct Finished : Run {
   Finished() : Run(of_experiment()), reader(client()) {
     for (int step = 1; step <= 3; ++step)
       core.train().report_validation_metrics(step, {{"loss", 1.0 / step}});
-    const det::Store store = core.checkpoint().store(R"({"steps_completed": 3})");
+    const det::CheckpointWriter store = core.checkpoint().write(R"({"steps_completed": 3})");
     checkpoint = store.id();
     store.commit();
     for (const det::Operation operation : core.searcher().operations())

@@ -20,8 +20,8 @@ static_assert(is_moved_only<det::Distributed>);
 static_assert(is_moved_only<det::LogQueue>);
 static_assert(is_moved_only<det::Messages>);
 static_assert(is_moved_only<det::MetricSeries>);
-static_assert(is_moved_only<det::Restore>);
-static_assert(is_moved_only<det::Store>);
+static_assert(is_moved_only<det::CheckpointReader>);
+static_assert(is_moved_only<det::CheckpointWriter>);
 
 template <class Core, class = void>
 constexpr bool gives_views = false;
@@ -91,15 +91,15 @@ void moved_from_handles_refuse_every_call(void **) {
   expect_error(Code::invalid, [&] { core.train().report_training_metrics(1, {{"loss", 1}}); });
   expect_error(Code::invalid, [&] { static_cast<void>(core.preempt().should_preempt()); });
   expect_error(Code::invalid, [&] { static_cast<void>(core.searcher().next()); });
-  expect_error(Code::invalid, [&] { static_cast<void>(core.checkpoint().store()); });
+  expect_error(Code::invalid, [&] { static_cast<void>(core.checkpoint().write()); });
   expect_error(Code::invalid, [&] { core.profiler().off(); });
   expect_error(Code::invalid, [&] { core.distributed().allgather("x"); });
   assert_equal(core.preempt().request(), Code::invalid);
-  const det::Store store;
+  const det::CheckpointWriter store;
   assert_equal(store.path(), "");
   assert_equal(store.id(), "");
   expect_error(Code::invalid, [&] { store.commit(); });
-  assert_equal(det::Restore().path(), "");
+  assert_equal(det::CheckpointReader().path(), "");
   assert_equal(det::Messages().size(), 0);
   const det::MetricSeries no_series;
   assert_equal(no_series.values().size(), 0);

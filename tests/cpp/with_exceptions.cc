@@ -13,7 +13,7 @@ int check_exceptions(const det::Core &core) {
   }
   det::CheckpointOptions options;
   options.progress = [](const det::Progress &) -> bool { throw std::runtime_error("progress"); };
-  const det::Store store = core.checkpoint().store(R"({"steps_completed": 2})", options);
+  const det::CheckpointWriter store = core.checkpoint().write(R"({"steps_completed": 2})", options);
   try {
     store.commit();
   } catch (const std::runtime_error &error) {

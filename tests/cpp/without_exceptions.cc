@@ -26,7 +26,8 @@ void save(const det::Core &core) {
   det::Failure failure;
   det::CheckpointOptions options;
   options.progress = [](const det::Progress &) { return true; };
-  const det::Store store = core.checkpoint().store(R"({"steps_completed": 1})", options, failure);
+  const det::CheckpointWriter store =
+      core.checkpoint().write(R"({"steps_completed": 1})", options, failure);
   expect(!failure && store, failure.message());
   std::ofstream(store.path() / "state") << 1;
   store.commit(failure);

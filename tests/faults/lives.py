@@ -251,5 +251,5 @@ def judge_files(place, kept):
         for name in os.listdir(folder) if os.path.isdir(folder) else []:
             if not MAY_STAY.fullmatch(name):
                 yield f"left over: {os.path.basename(folder)}/{name}"
-    if kept["sync"] != {"spools": [], "busy": 0}:
+    if kept["sync"] != {"journals": [], "busy": 0}:
         yield f"a journal is left over: {kept['sync']}"

@@ -82,27 +82,27 @@ static void save(struct saved *saved, det_core *core, int64_t steps) {
   char metadata[64];
   snprintf(metadata, sizeof metadata, "{\"steps_completed\": %lld}", (long long)steps);
   det_checkpoint_writer *store = NULL;
-  if (!succeeds("begin", det_checkpoint_store_begin(det_core_checkpoint(core), metadata, NULL,
-                                                    &store, &err)))
+  if (!succeeds("begin", det_checkpoint_writer_begin(det_core_checkpoint(core), metadata, NULL,
+                                                     &store, &err)))
     return;
-  snprintf(saved->id, sizeof saved->id, "%s", det_checkpoint_store_id(store));
-  if (write_checkpoint(det_checkpoint_store_path(store), (uint64_t)steps) == 0)
-    saved->committed = NOTED("commit", saved->id, det_checkpoint_store_commit(store, &err));
-  det_checkpoint_store_free(store);
+  snprintf(saved->id, sizeof saved->id, "%s", det_checkpoint_writer_id(store));
+  if (write_checkpoint(det_checkpoint_writer_path(store), (uint64_t)steps) == 0)
+    saved->committed = NOTED("commit", saved->id, det_checkpoint_writer_commit(store, &err));
+  det_checkpoint_writer_free(store);
 }
 
 static void restore(const struct saved *saved, det_core *core) {
   det_checkpoint_reader *from = NULL;
-  if (!succeeds("restore", det_checkpoint_restore_begin(det_core_checkpoint(core), saved->id, NULL,
-                                                        &from, &err)))
+  if (!succeeds("restore", det_checkpoint_reader_open(det_core_checkpoint(core), saved->id, NULL,
+                                                      &from, &err)))
     return;
-  const char *path = det_checkpoint_restore_path(from);
+  const char *path = det_checkpoint_reader_path(from);
   if (check_checkpoint(path)) { /* or was that a fault of ours? */
     faults_end();
     if (check_checkpoint(path)) wrong(check_checkpoint(path));
     faults_begin();
   }
-  det_checkpoint_restore_free(from);
+  det_checkpoint_reader_free(from);
 }
 
 static void remove_checkpoint(struct saved *saved, det_core *core) {

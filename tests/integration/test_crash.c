@@ -249,10 +249,10 @@ static void every_checkpoint_that_was_committed_is_listed_and_restores(void **st
   for (size_t i = 0; i < listed_count; i++) {
     if (i > 0) assert_string_not_equal(listed[i - 1], listed[i]);
     det_checkpoint_reader *restore;
-    must(det_checkpoint_restore_begin(det_core_checkpoint(core), listed[i], NULL, &restore,
-                                      &trial_error));
-    assert_complete(listed[i], det_checkpoint_restore_path(restore));
-    det_checkpoint_restore_free(restore);
+    must(det_checkpoint_reader_open(det_core_checkpoint(core), listed[i], NULL, &restore,
+                                    &trial_error));
+    assert_complete(listed[i], det_checkpoint_reader_path(restore));
+    det_checkpoint_reader_free(restore);
   }
 }
 

@@ -64,9 +64,9 @@ static void *report_until_killed(void *argument) {
 
 // Every other one is only promised when this returns.
 static det_status commit(det_checkpoint_writer *store, int64_t steps, det_error *err) {
-  if (steps % 2 == 0) return det_checkpoint_store_commit(store, err);
+  if (steps % 2 == 0) return det_checkpoint_writer_commit(store, err);
   det_checkpoint_ticket *ticket = NULL;
-  det_status status = det_checkpoint_store_commit_async(store, &ticket, err);
+  det_status status = det_checkpoint_writer_commit_async(store, &ticket, err);
   det_checkpoint_ticket_free(ticket);
   return status;
 }
@@ -75,15 +75,15 @@ static int save(struct ledger *ledger, det_core *core, int64_t steps, det_error 
   char metadata[64];
   snprintf(metadata, sizeof metadata, "{\"steps_completed\": %lld}", (long long)steps);
   det_checkpoint_writer *store;
-  if (det_checkpoint_store_begin(det_core_checkpoint(core), metadata, NULL, &store, err) != DET_OK)
+  if (det_checkpoint_writer_begin(det_core_checkpoint(core), metadata, NULL, &store, err) != DET_OK)
     return -1;
-  if (write_checkpoint(det_checkpoint_store_path(store), (uint64_t)steps) != 0) return -1;
+  if (write_checkpoint(det_checkpoint_writer_path(store), (uint64_t)steps) != 0) return -1;
   if (commit(store, steps, err) != DET_OK) return -1;
   int64_t index = ledger->checkpoints;
   if (index >= CRASH_CHECKPOINTS) return -1;
-  memcpy(ledger->checkpoint[index], det_checkpoint_store_id(store), STORAGE_ID_SIZE);
+  memcpy(ledger->checkpoint[index], det_checkpoint_writer_id(store), STORAGE_ID_SIZE);
   ledger->checkpoints = index + 1;
-  det_checkpoint_store_free(store);
+  det_checkpoint_writer_free(store);
   return 0;
 }
 

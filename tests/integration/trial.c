@@ -40,10 +40,11 @@ void save_steps(det_core *core, int64_t steps, char *id) {
   char metadata[64];
   snprintf(metadata, sizeof metadata, "{\"steps_completed\": %lld}", (long long)steps);
   det_checkpoint_writer *store;
-  must(det_checkpoint_store_begin(det_core_checkpoint(core), metadata, NULL, &store, &trial_error));
-  must(det_checkpoint_store_commit(store, &trial_error));
-  snprintf(id, STORAGE_ID_SIZE, "%s", det_checkpoint_store_id(store));
-  det_checkpoint_store_free(store);
+  must(
+      det_checkpoint_writer_begin(det_core_checkpoint(core), metadata, NULL, &store, &trial_error));
+  must(det_checkpoint_writer_commit(store, &trial_error));
+  snprintf(id, STORAGE_ID_SIZE, "%s", det_checkpoint_writer_id(store));
+  det_checkpoint_writer_free(store);
 }
 
 int should_preempt(det_core *core) {

@@ -159,16 +159,17 @@ class Life {
   // One that cannot be committed is given up, and another one begun.
   std::string store(det_checkpoint_context *checkpoints) {
     auto *store = sweep_.made<det_checkpoint_writer>(
-        "store_begin", [&](det_checkpoint_writer **out, det_error *error) {
-          return det_checkpoint_store_begin(checkpoints, R"({"steps_completed": 1})", nullptr, out,
-                                            error);
+        "writer_begin", [&](det_checkpoint_writer **out, det_error *error) {
+          return det_checkpoint_writer_begin(checkpoints, R"({"steps_completed": 1})", nullptr, out,
+                                             error);
         });
-    std::string id = det_checkpoint_store_id(store);
-    std::ofstream(std::filesystem::path(det_checkpoint_store_path(store)) / "weights") << "weights";
-    const det_status status = sweep_.attempt("store_commit", [&](det_error *error) {
-      return det_checkpoint_store_commit(store, error);
+    std::string id = det_checkpoint_writer_id(store);
+    std::ofstream(std::filesystem::path(det_checkpoint_writer_path(store)) / "weights")
+        << "weights";
+    const det_status status = sweep_.attempt("writer_commit", [&](det_error *error) {
+      return det_checkpoint_writer_commit(store, error);
     });
-    det_checkpoint_store_free(store);
+    det_checkpoint_writer_free(store);
     if (status == DET_E_NOMEM) sweep_.with_memory([&] { id = this->store(checkpoints); });
     return id;
   }
@@ -176,10 +177,10 @@ class Life {
   void restore(det_checkpoint_context *checkpoints) {
     auto *from = sweep_.made<det_checkpoint_reader>(
         "restore_begin", [&](det_checkpoint_reader **out, det_error *error) {
-          return det_checkpoint_restore_begin(checkpoints, kept_.c_str(), nullptr, out, error);
+          return det_checkpoint_reader_open(checkpoints, kept_.c_str(), nullptr, out, error);
         });
-    assert_weights(det_checkpoint_restore_path(from));
-    det_checkpoint_restore_free(from);
+    assert_weights(det_checkpoint_reader_path(from));
+    det_checkpoint_reader_free(from);
     const std::filesystem::path target = directory_ / "downloaded";
     sweep_.call("download", [&](det_error *error) {
       return det_checkpoint_download(checkpoints, kept_.c_str(), target.c_str(), nullptr, error);

@@ -27,11 +27,11 @@ int64_t fill(const char *store) {
   assert_int_equal(det_train_log(train, DET_LOG_LEVEL_INFO, "a line", nullptr), DET_OK);
   det_checkpoint_writer *checkpoint = nullptr;
   assert_int_equal(
-      det_checkpoint_store_begin(det_core_checkpoint(core), R"({"steps_completed": 1})", nullptr,
-                                 &checkpoint, nullptr),
+      det_checkpoint_writer_begin(det_core_checkpoint(core), R"({"steps_completed": 1})", nullptr,
+                                  &checkpoint, nullptr),
       DET_OK);
-  assert_int_equal(det_checkpoint_store_commit(checkpoint, nullptr), DET_OK);
-  det_checkpoint_store_free(checkpoint);
+  assert_int_equal(det_checkpoint_writer_commit(checkpoint, nullptr), DET_OK);
+  det_checkpoint_writer_free(checkpoint);
   const int64_t trial = det_info_trial_id(det_core_info(core));
   assert_int_equal(det_core_close(core, DET_OUTCOME_OK, nullptr), DET_OK);
   det_core_free(core);

@@ -65,15 +65,15 @@ class Rank {
     det_checkpoint_writer *store = nullptr;
     det_checkpoint_context *checkpoints = det_core_checkpoint(core_);
     go([&] {
-      return det_checkpoint_store_begin(checkpoints, R"({"steps_completed": 1})", &sharded, &store,
-                                        &error_);
+      return det_checkpoint_writer_begin(checkpoints, R"({"steps_completed": 1})", &sharded, &store,
+                                         &error_);
     });
-    go([&] { return det_checkpoint_store_commit(store, &error_); });
-    if (status_ >= 0) std::memcpy(id, det_checkpoint_store_id(store), sizeof id);
-    det_checkpoint_store_free(store);
+    go([&] { return det_checkpoint_writer_commit(store, &error_); });
+    if (status_ >= 0) std::memcpy(id, det_checkpoint_writer_id(store), sizeof id);
+    det_checkpoint_writer_free(store);
     det_checkpoint_reader *restore = nullptr;
-    go([&] { return det_checkpoint_restore_begin(checkpoints, id, nullptr, &restore, &error_); });
-    det_checkpoint_restore_free(restore);
+    go([&] { return det_checkpoint_reader_open(checkpoints, id, nullptr, &restore, &error_); });
+    det_checkpoint_reader_free(restore);
   }
 
   static inline const std::string short_text = "a short message",

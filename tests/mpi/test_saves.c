@@ -61,13 +61,13 @@ static det_checkpoint_ticket *save(det_checkpoint_context *checkpoint, int numbe
   options.shard = 1;
   snprintf(metadata, sizeof metadata, "{\"steps_completed\": %d}", number);
   snprintf(name, sizeof name, "part%d", (int)rank);
-  check(det_checkpoint_store_begin(checkpoint, metadata, &options, &store, &err) == DET_OK,
+  check(det_checkpoint_writer_begin(checkpoint, metadata, &options, &store, &err) == DET_OK,
         "begin");
-  write_file(det_checkpoint_store_path(store), name, number);
-  strcpy(id, det_checkpoint_store_id(store));
-  if (into_bucket) check(det_checkpoint_store_commit(store, &err) == DET_OK, "commit");
-  else check(det_checkpoint_store_commit_async(store, &ticket, &err) == DET_OK, "commit");
-  det_checkpoint_store_free(store);
+  write_file(det_checkpoint_writer_path(store), name, number);
+  strcpy(id, det_checkpoint_writer_id(store));
+  if (into_bucket) check(det_checkpoint_writer_commit(store, &err) == DET_OK, "commit");
+  else check(det_checkpoint_writer_commit_async(store, &ticket, &err) == DET_OK, "commit");
+  det_checkpoint_writer_free(store);
   return ticket;
 }
 
@@ -105,11 +105,11 @@ int main(int argc, char **argv) {
     check(tickets[i] == NULL ||
               det_checkpoint_ticket_wait(tickets[i], DET_TIMEOUT_INFINITE, &err) == DET_OK,
           "waiting");
-  check(det_checkpoint_restore_begin(det_core_checkpoint(core), ids[saves - 1], NULL, &restore,
-                                     &err) == DET_OK,
+  check(det_checkpoint_reader_open(det_core_checkpoint(core), ids[saves - 1], NULL, &restore,
+                                   &err) == DET_OK,
         "restoring");
-  snprintf(copy, sizeof copy, "%s", det_checkpoint_restore_path(restore));
-  if (rank == 0) det_checkpoint_restore_free(restore); /* which takes nothing from the others */
+  snprintf(copy, sizeof copy, "%s", det_checkpoint_reader_path(restore));
+  if (rank == 0) det_checkpoint_reader_free(restore); /* which takes nothing from the others */
   check(det_distributed_allgather(job, NULL, 0, &messages, &err) == DET_OK, "the chief let go");
   det_messages_free(messages);
   for (int32_t other = 0; rank != 0 && other < det_distributed_size(job); ++other) {
@@ -118,7 +118,7 @@ int main(int argc, char **argv) {
   }
   check(det_distributed_allgather(job, NULL, 0, &messages, &err) == DET_OK, "all have read");
   det_messages_free(messages);
-  if (rank != 0) det_checkpoint_restore_free(restore);
+  if (rank != 0) det_checkpoint_reader_free(restore);
   check(det_distributed_allgather(job, NULL, 0, &messages, &err) == DET_OK, "all let go");
   det_messages_free(messages);
   check(!into_bucket || stat(copy, &about) != 0, "the last one takes the copy along");

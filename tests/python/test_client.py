@@ -276,7 +276,7 @@ def test_results(reader: Client) -> None:
     experiment = reader.get_experiment(1)
     assert experiment.hparam_importance()[0]["name"] == "x"
     assert experiment.collect_garbage(dry_run=True)["failures"] == 0
-    assert reader.sync()["spools"] == []
+    assert reader.sync()["journals"] == []
 
 
 def test_notes(reader: Client) -> None:

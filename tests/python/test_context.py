@@ -226,9 +226,9 @@ WRONG: list[tuple[type[Exception], str, dict[str, Any]]] = [
     (ValueError, "stack_trace_signal", {"stack_trace_signal": signal.SIGSEGV}),
     (ValueError, "stack_trace_signal", {"stack_trace_signal": signal.SIGKILL}),
     (ValueError, "close_wait", {"close_wait": -1}),
-    (ValueError, "spool_wait", {"spool_wait": math.nan}),
+    (ValueError, "journal_wait", {"journal_wait": math.nan}),
     (TypeError, "close_wait", {"close_wait": "60"}),
-    (TypeError, "spool_limit", {"spool_limit": 1.5}),
+    (TypeError, "journal_limit", {"journal_limit": 1.5}),
     (ValueError, "level", {"log_level": "LOUD"}),
     (TypeError, "distributed", {"distributed": 1}),
 ]
@@ -254,8 +254,8 @@ def test_options_are_those_that_were_given(det: Det, tmp_path: pathlib.Path) -> 
         config=config,
         log_level=10,
         durable_reports=True,
-        spool_limit=1 << 24,
-        spool_wait=0,
+        journal_limit=1 << 24,
+        journal_wait=0,
         close_wait=None,
     ) as context:
         context.train.report_training_metrics(1, {"x": 1.0})

@@ -300,7 +300,7 @@ void nothing_grows_while_the_master_is_away(void **) {
   Surroundings place;
   place.in_prepared_task(place.cluster(master.url()), place.trial());
   context::CoreOptions options = place.options();
-  options.spool_limit = 4U << 20U;
+  options.journal_limit = 4U << 20U;
   const auto core = context::Core::start(options);
   wait_until_so([&] { return requests_to(master, "signals/preemption").size() == 2; });
   master.add_fault({{"path", "."}, {"status", 503}, {"count", 100'000}});
@@ -325,7 +325,7 @@ void nothing_grows_while_the_master_is_away(void **) {
   const auto asked = [&] { return master.requests().size() - before; };
   while (seconds_away() < 3 || asked() < 3) {
     report_until_full();
-    assert_true(bytes_below(place.directory / "home") <= options.spool_limit + 100'000);
+    assert_true(bytes_below(place.directory / "home") <= options.journal_limit + 100'000);
     usleep(10'000);
   }
   assert_true(taken > 200);

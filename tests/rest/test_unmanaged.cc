@@ -257,7 +257,7 @@ void reports_and_end_that_could_not_be_told_are_told_by_sync(void **) {
     expect_error(Code::access, [&] { client->sync(); });  // still away: nothing gets lost
     master.heal();
     const Json done = client->sync();
-    assert_equal(done["spools"][0]["reports"], 100);
+    assert_equal(done["journals"][0]["reports"], 100);
     assert_equal(test::steps_of(master.state()), steps_to(100));
     assert_equal(trial_of(master, trial)["states"], Json{"STATE_RUNNING", "STATE_ERROR"});
     assert_true(place.left_behind(master.url()).empty());
@@ -441,7 +441,7 @@ void sync_goes_on_with_another_login(void **) {
   config::store_token(master.url(), "bob", log_in_by_hand(master, "bob"), true);
   syncing.join();
   assert_int_equal(test::steps_of(master.state()).size(), 50);
-  assert_int_equal(done["spools"][0]["reports"], 50);
+  assert_int_equal(done["journals"][0]["reports"], 50);
 }
 
 void refused_reports_do_not_count_as_delivered(void **) {
@@ -451,7 +451,7 @@ void refused_reports_do_not_count_as_delivered(void **) {
   report_to_nobody(master, place);
   master.add_fault({{"path", "metrics$"}, {"status", 400}, {"count", 3}});
   const auto client = client::open_client(master.url());
-  Json spools = client->sync()["spools"];
+  Json spools = client->sync()["journals"];
   assert_int_equal(spools.size(), 1);
   // Offered again in the same breath, they are taken.
   assert_int_equal(spools[0]["reports"], 50);
@@ -459,7 +459,7 @@ void refused_reports_do_not_count_as_delivered(void **) {
 
   report_to_nobody(master, place);
   master.add_fault({{"path", "metrics$"}, {"status", 400}, {"count", 100'000}});
-  spools = client->sync()["spools"];
+  spools = client->sync()["journals"];
   assert_int_equal(spools[0]["reports"], 0);
   assert_int_equal(spools[0]["refused"], 50);
 }

@@ -36,7 +36,7 @@ void show_checkpoint(const Json &checkpoint, const Json &best_steps) {
   }
   print_section("Checkpoint", facts);
   print("\nTo load it in a program\n  const char *uuid = \"" + uuid +
-        "\";\n  det_checkpoint_restore_begin(checkpoint, uuid, NULL, &stored, &err);\n"
+        "\";\n  det_checkpoint_reader_open(checkpoint, uuid, NULL, &stored, &err);\n"
         "\nTo start a search from it\n  searcher: {source_checkpoint_uuid: " +
         uuid + "}\n");
 }

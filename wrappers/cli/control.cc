@@ -81,17 +81,17 @@ void control(const Session &session, const Verb &verb, bool experiment, const in
 void sync(const Session &session, bool json) {
   const Json answer = session.connect().sync();
   if (json) return print(json_line(answer));
-  for (const Json &spool : field(answer, "spools")) {
-    const Json &lost = field(spool, "lost_bytes");
-    const Json &refused = field(spool, "refused");
-    print("Trial " + text_of(field(spool, "trial_id")) + ", run " +
-          text_of(field(spool, "trial_run_id")) + ": " +
-          counted(field(spool, "reports"), "report", "reports") + " delivered" +
+  for (const Json &journal : field(answer, "journals")) {
+    const Json &lost = field(journal, "lost_bytes");
+    const Json &refused = field(journal, "refused");
+    print("Trial " + text_of(field(journal, "trial_id")) + ", run " +
+          text_of(field(journal, "trial_run_id")) + ": " +
+          counted(field(journal, "reports"), "report", "reports") + " delivered" +
           (lost == 0 ? "" : ", " + bytes_of(lost) + " could not be read and were skipped") +
           (refused == 0 ? "" : ", " + text_of(refused) + " kept that the master refuses") + ".\n");
   }
   const Json &busy = field(answer, "busy");
-  if (field(answer, "spools").empty()) print("Nothing was left behind.\n");
+  if (field(answer, "journals").empty()) print("Nothing was left behind.\n");
   if (busy != 0) {
     print(counted(busy, "running process delivers", "running processes deliver") +
           " its own reports.\n");

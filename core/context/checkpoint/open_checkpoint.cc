@@ -201,7 +201,7 @@ void OpenCheckpoint::begin_commit() {
   if (!sharded_ && metadata_.is_null())
     throw Error(Code::invalid, "committing checkpoint " + id_ +
                                    ": it has no metadata; give it with "
-                                   "det_checkpoint_store_set_metadata()");
+                                   "det_checkpoint_writer_set_metadata()");
   state_ = State::failed;
 }
 

@@ -30,8 +30,8 @@ class Checkpoints : Checked {
     if (own_.count(recorded) == 0) return;
     if (told != own_[recorded]) fail("the latest checkpoint is " + told);
     det_checkpoint_reader *restore = nullptr;
-    must(det_checkpoint_restore_begin(checkpoint_, told.c_str(), nullptr, &restore, &error_));
-    det_checkpoint_restore_free(restore);
+    must(det_checkpoint_reader_open(checkpoint_, told.c_str(), nullptr, &restore, &error_));
+    det_checkpoint_reader_free(restore);
   }
 
   // By both of the ways there are, in turn.
@@ -77,11 +77,11 @@ class Checkpoints : Checked {
 
   std::string store(const std::string &metadata, const Json &files) {
     det_checkpoint_writer *store = nullptr;
-    must(det_checkpoint_store_begin(checkpoint_, metadata.c_str(), &options_, &store, &error_));
-    write_files(det_checkpoint_store_path(store), files);
-    const std::string id = det_checkpoint_store_id(store);
-    must(det_checkpoint_store_commit(store, &error_));
-    det_checkpoint_store_free(store);
+    must(det_checkpoint_writer_begin(checkpoint_, metadata.c_str(), &options_, &store, &error_));
+    write_files(det_checkpoint_writer_path(store), files);
+    const std::string id = det_checkpoint_writer_id(store);
+    must(det_checkpoint_writer_commit(store, &error_));
+    det_checkpoint_writer_free(store);
     return id;
   }
 

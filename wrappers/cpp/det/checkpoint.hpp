@@ -27,71 +27,73 @@ struct CheckpointEntry {
 
 namespace detail {
 
-struct ReleaseStore {
+struct ReleaseWriter {
   std::unique_ptr<CheckpointCallbacks> callbacks;
-  void operator()(det_checkpoint_writer *store) const noexcept { det_checkpoint_store_free(store); }
+  void operator()(det_checkpoint_writer *writer) const noexcept {
+    det_checkpoint_writer_free(writer);
+  }
 };
 
 }  // namespace detail
 
 // A checkpoint that is written. Without commit() the end of its scope drops what was written.
-class Store {
+class CheckpointWriter {
  public:
-  Store() noexcept = default;
-  explicit Store(det_checkpoint_writer *owned) noexcept : store_(owned) {}
+  CheckpointWriter() noexcept = default;
+  explicit CheckpointWriter(det_checkpoint_writer *owned) noexcept : writer_(owned) {}
 
   // The empty directory to write into.
-  [[nodiscard]] std::filesystem::path path() const { return text(det_checkpoint_store_path); }
+  [[nodiscard]] std::filesystem::path path() const { return text(det_checkpoint_writer_path); }
   // The storage id that the checkpoint will have.
-  [[nodiscard]] std::string id() const { return text(det_checkpoint_store_id); }
+  [[nodiscard]] std::string id() const { return text(det_checkpoint_writer_id); }
 
   void set_metadata(const Json &metadata, OnFailure on = {}) const {
-    detail::call(on, det_checkpoint_store_set_metadata, store_.get(), metadata.capi());
+    detail::call(on, det_checkpoint_writer_set_metadata, writer_.get(), metadata.capi());
   }
   // Makes it durable, visible and known to the master.
   void commit(OnFailure on = {}) const {
-    detail::call(on, det_checkpoint_store_commit, store_.get());
+    detail::call(on, det_checkpoint_writer_commit, writer_.get());
   }
   // The same in the background.
   [[nodiscard]] Ticket commit_async(OnFailure on = {}) const {
     det_checkpoint_ticket *ticket = nullptr;
-    detail::call(on, det_checkpoint_store_commit_async, store_.get(), &ticket);
+    detail::call(on, det_checkpoint_writer_commit_async, writer_.get(), &ticket);
     return Ticket(ticket);
   }
   void abort(OnFailure on = {}) const {
-    detail::call(on, det_checkpoint_store_abort, store_.get());
+    detail::call(on, det_checkpoint_writer_abort, writer_.get());
   }
 
-  [[nodiscard]] det_checkpoint_writer *capi() const noexcept { return store_.get(); }
-  [[nodiscard]] explicit operator bool() const noexcept { return store_ != nullptr; }
+  [[nodiscard]] det_checkpoint_writer *capi() const noexcept { return writer_.get(); }
+  [[nodiscard]] explicit operator bool() const noexcept { return writer_ != nullptr; }
 
  private:
   friend class Checkpoint;
-  using Handle = std::unique_ptr<det_checkpoint_writer, detail::ReleaseStore>;
+  using Handle = std::unique_ptr<det_checkpoint_writer, detail::ReleaseWriter>;
 
-  explicit Store(Handle store) noexcept : store_(std::move(store)) {}
+  explicit CheckpointWriter(Handle writer) noexcept : writer_(std::move(writer)) {}
   std::string text(const char *(*get)(const det_checkpoint_writer *) noexcept) const {
-    return store_ != nullptr ? get(store_.get()) : "";
+    return writer_ != nullptr ? get(writer_.get()) : "";
   }
 
-  Handle store_;
+  Handle writer_;
 };
 
 // A checkpoint that is read, until the end of its scope.
-class Restore {
+class CheckpointReader {
  public:
-  Restore() noexcept = default;
-  explicit Restore(det_checkpoint_reader *owned) noexcept : restore_(owned) {}
+  CheckpointReader() noexcept = default;
+  explicit CheckpointReader(det_checkpoint_reader *owned) noexcept : reader_(owned) {}
 
   [[nodiscard]] std::filesystem::path path() const {
-    return restore_ != nullptr ? det_checkpoint_restore_path(restore_.get()) : "";
+    return reader_ != nullptr ? det_checkpoint_reader_path(reader_.get()) : "";
   }
 
-  [[nodiscard]] det_checkpoint_reader *capi() const noexcept { return restore_.get(); }
-  [[nodiscard]] explicit operator bool() const noexcept { return restore_ != nullptr; }
+  [[nodiscard]] det_checkpoint_reader *capi() const noexcept { return reader_.get(); }
+  [[nodiscard]] explicit operator bool() const noexcept { return reader_ != nullptr; }
 
  private:
-  detail::Handle<det_checkpoint_reader, det_checkpoint_restore_free> restore_;
+  detail::Handle<det_checkpoint_reader, det_checkpoint_reader_free> reader_;
 };
 
 // A view borrowed from the core.
@@ -100,10 +102,11 @@ class Checkpoint {
   explicit Checkpoint(det_checkpoint_context *checkpoint) noexcept : checkpoint_(checkpoint) {}
 
   // The metadata is an object with "steps_completed". Left out, it comes before the commit.
-  [[nodiscard]] Store store(const Json &metadata = {}, const CheckpointOptions &options = {},
-                            OnFailure on = {}) const;
-  [[nodiscard]] Restore restore(Text storage_id, const DownloadOptions &options = {},
-                                OnFailure on = {}) const;
+  [[nodiscard]] CheckpointWriter write(const Json &metadata = {},
+                                       const CheckpointOptions &options = {},
+                                       OnFailure on = {}) const;
+  [[nodiscard]] CheckpointReader read(Text storage_id, const DownloadOptions &options = {},
+                                      OnFailure on = {}) const;
 
   // Stores a directory, and gives the id. With `shard` an empty path brings nothing.
   std::string upload(const std::filesystem::path &directory, const Json &metadata,
@@ -142,26 +145,26 @@ class Checkpoint {
   det_checkpoint_context *checkpoint_;
 };
 
-inline Store Checkpoint::store(const Json &metadata, const CheckpointOptions &options,
-                               OnFailure on) const {
+inline CheckpointWriter Checkpoint::write(const Json &metadata, const CheckpointOptions &options,
+                                          OnFailure on) const {
   auto callbacks = std::make_unique<detail::CheckpointCallbacks>();
   callbacks->progress = options.progress;
   det_checkpoint_options c_options = detail::to_c(options);
   detail::set_callbacks(c_options, *callbacks);
-  det_checkpoint_writer *store = nullptr;
-  detail::call(on, det_checkpoint_store_begin, checkpoint_, metadata.capi(), &c_options, &store);
-  return Store(Store::Handle(store, {std::move(callbacks)}));
+  det_checkpoint_writer *writer = nullptr;
+  detail::call(on, det_checkpoint_writer_begin, checkpoint_, metadata.capi(), &c_options, &writer);
+  return CheckpointWriter(CheckpointWriter::Handle(writer, {std::move(callbacks)}));
 }
 
-inline Restore Checkpoint::restore(Text storage_id, const DownloadOptions &options,
-                                   OnFailure on) const {
+inline CheckpointReader Checkpoint::read(Text storage_id, const DownloadOptions &options,
+                                         OnFailure on) const {
   detail::CheckpointCallbacks callbacks{options.selector, options.progress};
   det_download_options c_options = detail::to_c(options);
   detail::set_callbacks(c_options, callbacks);
-  det_checkpoint_reader *restore = nullptr;
-  detail::call(on, det_checkpoint_restore_begin, checkpoint_, storage_id.c_str(), &c_options,
-               &restore);
-  return Restore(restore);
+  det_checkpoint_reader *reader = nullptr;
+  detail::call(on, det_checkpoint_reader_open, checkpoint_, storage_id.c_str(), &c_options,
+               &reader);
+  return CheckpointReader(reader);
 }
 
 inline std::string Checkpoint::upload(const std::filesystem::path &directory, const Json &metadata,

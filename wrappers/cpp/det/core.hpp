@@ -42,8 +42,8 @@ struct CoreOptions {
   std::string checkpoint_storage;
 
   std::vector<int32_t> preempt_signals;  // such as SIGTERM
-  int64_t spool_limit = 0;               // bytes
-  Timeout spool_wait;
+  int64_t journal_limit = 0;             // bytes
+  Timeout journal_wait;
   Timeout close_wait;
 
   LogCallback log;
@@ -154,8 +154,8 @@ inline Core Core::init(const CoreOptions &options, Distributed distributed, OnFa
   c_options.distributed = distributed.capi();
   c_options.preempt_signals = options.preempt_signals.data();
   c_options.preempt_signal_count = options.preempt_signals.size();
-  c_options.spool_limit = options.spool_limit;
-  c_options.spool_wait_ms = options.spool_wait.capi();
+  c_options.journal_limit = options.journal_limit;
+  c_options.journal_wait_ms = options.journal_wait.capi();
   c_options.close_wait_ms = options.close_wait.capi();
   c_options.log_queue = options.log_queue != nullptr ? options.log_queue->capi() : nullptr;
   c_options.log_level = static_cast<det_log_level>(options.log_level);

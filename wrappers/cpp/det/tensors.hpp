@@ -102,8 +102,9 @@ inline std::vector<det_tensor> to_c(const std::vector<Tensor> &tensors) {
 
 // Into a checkpoint that is written; all ranks in step where it is that of all of them. `metadata`
 // is an object of texts.
-inline void write_tensors(const Store &store, Text name, const std::vector<Tensor> &tensors,
-                          const Json &metadata = {}, OnFailure on = {}) {
+inline void write_tensors(const CheckpointWriter &store, Text name,
+                          const std::vector<Tensor> &tensors, const Json &metadata = {},
+                          OnFailure on = {}) {
   const std::vector<det_tensor> c_tensors = detail::to_c(tensors);
   det_tensors_write_options options = DET_TENSORS_WRITE_OPTIONS_INIT;
   options.metadata_json = metadata.capi();
@@ -173,7 +174,7 @@ class Tensors {
   explicit Tensors(det_tensors *owned) noexcept : tensors_(owned) {}
 
   // Of a checkpoint, which must stay where it is a temporary copy.
-  Tensors(const Restore &restore, Text name, OnFailure on = {}) {
+  Tensors(const CheckpointReader &restore, Text name, OnFailure on = {}) {
     det_tensors *opened = nullptr;
     detail::call(on, det_tensors_open, restore.capi(), name.c_str(), &opened);
     tensors_.reset(opened);

@@ -67,9 +67,9 @@ class Controller {
 
  private:
   void begin() {
-    std::optional<Restore> restore;
+    std::optional<CheckpointReader> restore;
     if (const char *latest = context_.core().info().latest_checkpoint(); latest != nullptr) {
-      restore.emplace(context_.core().checkpoint().restore(latest));
+      restore.emplace(context_.core().checkpoint().read(latest));
       trials::check_kind(restore->path(), detail::trial_type);
       hooks_.call(&RunHook::on_checkpoint_load, std::filesystem::path(restore->path()));
     }
@@ -162,14 +162,15 @@ class Controller {
   }
 
   nlohmann::ordered_json save() {
-    return trials::saved(context_, batches_trained_, "saved_model", [&](const Store &store) {
-      const std::filesystem::path directory = store.path();
-      trials::save_model(store, graph_->model(), detail::model_files);
-      for (const auto &[name, receive] : serving_) serve(receive, directory / name);
-      hooks_.call(&RunHook::on_checkpoint_end, directory);
-      trials::write_text(directory / trials::sequencer_file, workloads_.state().dump());
-      trials::write_load_data(directory, detail::trial_type, context_);
-    });
+    return trials::saved(
+        context_, batches_trained_, "saved_model", [&](const CheckpointWriter &store) {
+          const std::filesystem::path directory = store.path();
+          trials::save_model(store, graph_->model(), detail::model_files);
+          for (const auto &[name, receive] : serving_) serve(receive, directory / name);
+          hooks_.call(&RunHook::on_checkpoint_end, directory);
+          trials::write_text(directory / trials::sequencer_file, workloads_.state().dump());
+          trials::write_load_data(directory, detail::trial_type, context_);
+        });
   }
 
   void serve(const ServingInputReceiverFn &receive, const std::filesystem::path &directory) const {

@@ -25,8 +25,8 @@ struct Progress {
   bool wants_epoch_begin = true;
 };
 
-inline void save(const Store &store, const det::TrialContext &context, const nn::Model &model,
-                 const Callbacks &callbacks, const Progress &progress,
+inline void save(const CheckpointWriter &store, const det::TrialContext &context,
+                 const nn::Model &model, const Callbacks &callbacks, const Progress &progress,
                  const nlohmann::ordered_json &sequencer) {
   const std::filesystem::path directory = store.path();
   trials::save_model(store, model, model_files);

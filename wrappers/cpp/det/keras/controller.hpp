@@ -34,10 +34,10 @@ class Controller {
   // Until there are no more workloads.
   void run() {
     build_from_first_batch();
-    std::optional<Restore> restore;
+    std::optional<CheckpointReader> restore;
     std::optional<nlohmann::ordered_json> states;
     if (const char *latest = context_.core().info().latest_checkpoint(); latest != nullptr) {
-      restore.emplace(context_.core().checkpoint().restore(latest));
+      restore.emplace(context_.core().checkpoint().read(latest));
       const std::filesystem::path directory = restore->path();
       trials::check_kind(directory, detail::trial_type);
       states = trials::read_json(directory / detail::callbacks_file);
@@ -152,8 +152,8 @@ class Controller {
   }
 
   nlohmann::ordered_json save() {
-    auto response =
-        trials::saved(context_, progress_.total_batches, "saved_weights", [&](const Store &to) {
+    auto response = trials::saved(
+        context_, progress_.total_batches, "saved_weights", [&](const CheckpointWriter &to) {
           detail::save(to, context_, model_, callbacks_, progress_, workloads_.state());
         });
     note_stop();

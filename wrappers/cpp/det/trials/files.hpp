@@ -92,7 +92,8 @@ class WeightsCopy {
   std::vector<float> numbers_;
 };
 
-inline void save_model(const Store &store, const nn::Model &model, const ModelFiles &files) {
+inline void save_model(const CheckpointWriter &store, const nn::Model &model,
+                       const ModelFiles &files) {
   const std::filesystem::path directory = store.path();
   write_text(directory / files.model, model.to_json().text());
   write_tensors(store, files.weights, model.weights());
@@ -101,7 +102,8 @@ inline void save_model(const Store &store, const nn::Model &model, const ModelFi
 
 // Into a model that is compiled as the one that was saved. Nothing of another model is read: the
 // library names what differs, and the model stays as it was.
-inline void load_model(const Restore &restore, const nn::Model &model, const ModelFiles &files) {
+inline void load_model(const CheckpointReader &restore, const nn::Model &model,
+                       const ModelFiles &files) {
   const WeightsCopy before(model);
   Tensors(restore, files.weights).read(model.weights());
   try {

@@ -51,7 +51,7 @@ template <class Write>
       {"steps_completed", batches},
       {"framework", std::string("det-native-") + det_version_string()},
       {"format", format}};
-  const Store store = context.core().checkpoint().store(metadata);
+  const CheckpointWriter store = context.core().checkpoint().write(metadata);
   write(store);
   const std::string id = store.id();
   store.commit();

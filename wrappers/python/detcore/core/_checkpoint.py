@@ -72,9 +72,9 @@ class CheckpointStore:
         self._store = store
         self._callbacks = callbacks
         #: The empty directory to write files into.
-        self.path: pathlib.Path = as_path(library.det_checkpoint_store_path(store.address))
+        self.path: pathlib.Path = as_path(library.det_checkpoint_writer_path(store.address))
         #: The id that the checkpoint will have.
-        self.storage_id: str = library.det_checkpoint_store_id(store.address).decode()
+        self.storage_id: str = library.det_checkpoint_writer_id(store.address).decode()
         #: Follows the save of store_async() once the `with` block is left.
         self.ticket: SaveTicket = SaveTicket(self.storage_id)
 
@@ -97,7 +97,7 @@ class CheckpointRestore:
     def __init__(self, restore: Owned) -> None:
         self._restore = restore
         #: The directory to read files from.
-        self.path: pathlib.Path = as_path(library.det_checkpoint_restore_path(restore.address))
+        self.path: pathlib.Path = as_path(library.det_checkpoint_reader_path(restore.address))
 
     def tensors(self, name: str = "model.safetensors") -> Tensors:
         """The tensors of the file `name`, or of the files of all ranks that wrote them."""
@@ -201,7 +201,7 @@ class CheckpointContext:
         callbacks = Callbacks()
         with self._begun(metadata, shard, callbacks, progress) as store:
             yield CheckpointStore(store, callbacks)
-        cancellable(callbacks, lambda: call("det_checkpoint_store_commit", store.address))
+        cancellable(callbacks, lambda: call("det_checkpoint_writer_commit", store.address))
 
     @contextlib.contextmanager
     def store_async(
@@ -219,7 +219,7 @@ class CheckpointContext:
             yield written
 
         def commit() -> Owned:
-            address = handle("det_checkpoint_store_commit_async", store.address)
+            address = handle("det_checkpoint_writer_commit_async", store.address)
             return Owned(address, "det_checkpoint_ticket_free", self._core)
 
         written.ticket.follow(cancellable(callbacks, commit))
@@ -236,15 +236,15 @@ class CheckpointContext:
         options = _store_options(callbacks, shard, None, progress)
 
         def begin() -> Owned:
-            address = handle("det_checkpoint_store_begin", self._view, facts, byref(options))
-            return Owned(address, "det_checkpoint_store_free", self._core, callbacks)
+            address = handle("det_checkpoint_writer_begin", self._view, facts, byref(options))
+            return Owned(address, "det_checkpoint_writer_free", self._core, callbacks)
 
         store = interruptible(begin)
         try:
             yield store
         except BaseException:
             with contextlib.suppress(Error):  # what happened in the block is what is to be mended
-                interruptible(lambda: call("det_checkpoint_store_abort", store.address))
+                interruptible(lambda: call("det_checkpoint_writer_abort", store.address))
             raise
 
     def download(
@@ -295,8 +295,8 @@ class CheckpointContext:
         options = _download_options(callbacks, download_mode, selector, progress)
 
         def begin() -> Owned:
-            address = handle("det_checkpoint_restore_begin", self._view, name, byref(options))
-            return Owned(address, "det_checkpoint_restore_free", self._core, callbacks)
+            address = handle("det_checkpoint_reader_open", self._view, name, byref(options))
+            return Owned(address, "det_checkpoint_reader_free", self._core, callbacks)
 
         restore = cancellable(callbacks, begin)
         try:

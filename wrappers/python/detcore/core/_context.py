@@ -47,8 +47,8 @@ def init(
     capture_output: bool = False,
     durable_reports: bool = False,
     close_at_end: bool = True,
-    spool_limit: int = 1 << 30,
-    spool_wait: float | None = 10,
+    journal_limit: int = 1 << 30,
+    journal_wait: float | None = 10,
     close_wait: float | None = 60,
     run_wait: float = 0,
     log_level: str | int = "WARNING",
@@ -56,7 +56,7 @@ def init(
     """Starts a run: `with core.init() as context: ...`.
 
     The first four arguments are those of determined.core; the others are options of det_core_init()
-    and have its defaults. `spool_wait` and `close_wait` are seconds, None for no limit, and
+    and have its defaults. `journal_wait` and `close_wait` are seconds, None for no limit, and
     `run_wait` how many to wait for the end of the run before. On
     `stack_trace_signal` the stack of Python is printed to standard error.
     """
@@ -81,8 +81,8 @@ def init(
         "capture_output": bool(capture_output),
         "durable_reports": bool(durable_reports),
         "close_at_end": bool(close_at_end),
-        "spool_limit": options.optional_integer(spool_limit, "spool_limit"),
-        "spool_wait_ms": milliseconds(spool_wait, "spool_wait"),
+        "journal_limit": options.optional_integer(journal_limit, "journal_limit"),
+        "journal_wait_ms": milliseconds(journal_wait, "journal_wait"),
         "close_wait_ms": milliseconds(close_wait, "close_wait"),
         "run_wait_ms": milliseconds(run_wait, "run_wait"),
         "log_level": options.log_level(log_level),
