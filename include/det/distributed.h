@@ -47,9 +47,9 @@ typedef struct det_distributed_options {
   /** Port of rank 0, also what tells jobs on one machine apart; 0: the variable
    * INTER_TRAIN_PROCESS_COMM_PORT_1, else 12360. */
   int32_t pub_port;
-  int32_t pull_port;   /**< Not used: one port is enough. */
   int32_t port_offset; /**< Added to the port. */
   int32_t force_tcp;   /**< 1: TCP also between ranks of one machine, and no shared memory. */
+  int32_t reserved;    /**< 0. */
   /** How long a silent rank is waited for; by default the variable DET_DISTRIBUTED_TIMEOUT in
    * seconds, else 10 minutes. DET_TIMEOUT_NONE is DET_E_INVALID. */
   det_timeout timeout_ms;

@@ -88,8 +88,8 @@ static void distributed_options_init_equals_the_macro(void **state) {
   SAME(cross_size);
   SAME(chief_ip);
   SAME(pub_port);
-  SAME(pull_port);
   SAME(port_offset);
+  SAME(reserved);
   SAME(force_tcp);
   SAME(timeout_ms);
 }

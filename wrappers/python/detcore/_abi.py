@@ -258,9 +258,9 @@ class det_distributed_options(Structure):
         ("cross_size", c_int32),
         ("chief_ip", c_char_p),
         ("pub_port", c_int32),
-        ("pull_port", c_int32),
         ("port_offset", c_int32),
         ("force_tcp", c_int32),
+        ("reserved", c_int32),
         ("timeout_ms", c_int64),
     )
 

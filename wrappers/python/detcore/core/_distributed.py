@@ -67,7 +67,7 @@ class DistributedContext:
         # The usual port leaves the choice to the variable INTER_TRAIN_PROCESS_COMM_PORT_1.
         port = _launch.checked_integer("pub_port", pub_port, _launch.LARGEST_PORT)
         options.pub_port = 0 if port == _PUB_PORT else port
-        options.pull_port = _launch.checked_integer("pull_port", pull_port, _launch.LARGEST_PORT)
+        _launch.checked_integer("pull_port", pull_port, _launch.LARGEST_PORT)  # one port is enough
         options.port_offset = _launch.checked_integer(
             "port_offset", port_offset, _launch.LARGEST_PORT
         )
