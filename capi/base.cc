@@ -1,9 +1,10 @@
 #include <det/base.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
+#include <string_view>
 
 #include "capi/mpi_library.h"
 #include "core/storage/cloud_library.h"
@@ -21,12 +22,11 @@ const char *det_version_string(void) noexcept {
 int32_t det_has_feature(const char *name) noexcept {
   if (name == nullptr) return 0;
   if (std::strcmp(name, "mpi") == 0) return is_mpi_library_there() ? 1 : 0;
-  if (std::strcmp(name, "http") == 0) return 1;
-  constexpr std::array buckets{"s3", "gcs", "azure"};
-  const bool is_bucket = std::any_of(buckets.begin(), buckets.end(), [name](const char *type) {
-    return std::strcmp(name, type) == 0;
-  });
-  return is_bucket && det::storage::is_cloud_library_there() ? 1 : 0;
+  const auto is_in = [name](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (is_in({"http", "profiler"})) return 1;
+  return is_in({"s3", "gcs", "azure"}) && det::storage::is_cloud_library_there() ? 1 : 0;
 }
 
 void det_free(void *memory) noexcept { std::free(memory); }

@@ -342,7 +342,10 @@ static void timeouts_mean_the_same_everywhere(void **state) {
 static void features_are_told(void **state) {
   (void)state;
   assert_int_equal(det_has_feature("http"), 1);
+  assert_int_equal(det_has_feature("profiler"), 1);
   assert_int_equal(det_has_feature("s3"), 1);
+  assert_int_equal(det_has_feature("gcs"), 1);
+  assert_int_equal(det_has_feature("azure"), 1);
   assert_int_equal(det_has_feature("no such thing"), 0);
   assert_int_equal(det_has_feature(NULL), 0);
   assert_int_equal(det_version(), DET_VERSION_NUMBER);
