@@ -1,5 +1,5 @@
-// How frames get from one rank to another. Three provide it: sockets, and a table of functions from
-// the caller, with which libdetcore-mpi is made.
+// How frames get from one rank to another: over sockets, or by a table of functions from the
+// caller, of which libdetcore-mpi is one.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
 /**
  * @file
  * @brief Reading and steering experiments, trials, metrics, checkpoints and logs in any store or on
- * any master. Whatever the `det` command shows or does, it does through this header.
+ * any master: what the `det` command does, for programs.
  *
  * Answers are JSON text to release with det_free(). New keys may appear in a later release. Times
  * are ISO-8601 in UTC. Values that JSON has no number for are the texts "NaN", "Infinity",
