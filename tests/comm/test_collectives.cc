@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 
 #include <atomic>
+#include <fstream>
 #include <random>
 
 #include "core/comm/functions.h"
@@ -9,6 +10,7 @@
 #include "tests/cmocka.h"
 #include "tests/comm/ranks.h"
 #include "tests/comm/thread_transport.h"
+#include "tests/expect_error.h"
 
 namespace det::test {
 namespace {
@@ -163,6 +165,18 @@ void local_calls_may_come_between_global_ones_in_any_order(void **) {
   assert_string_equal(outcome.all().c_str(), "");
 }
 
+// A killed job leaves nothing in /dev/shm.
+void the_memory_of_ranks_that_have_joined_has_no_name(void **) {
+  const Outcome outcome = over_sockets(1, 2, [](comm::Communicator &job) {
+    require(job.shares_memory(), "in memory");
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);)
+      require(!contains(line, "/dev/shm/detcore-") || contains(line, "(deleted)"), line);
+    job.allgather("x");  // until both have looked
+  });
+  assert_string_equal(outcome.all().c_str(), "");
+}
+
 // Where the memory that they would share cannot be had, they send messages.
 void without_shared_memory_all_is_the_same(void **) {
   rlimit before{};
@@ -224,6 +238,7 @@ int test_collectives() {
       cmocka_unit_test(no_broadcast_to_a_rank_that_sleeps_is_lost),
       cmocka_unit_test(the_last_broadcast_is_heard_when_all_others_have_left),
       cmocka_unit_test(local_calls_may_come_between_global_ones_in_any_order),
+      cmocka_unit_test(the_memory_of_ranks_that_have_joined_has_no_name),
       cmocka_unit_test(without_shared_memory_all_is_the_same),
       cmocka_unit_test(a_long_mixture_stays_in_step),
   };

@@ -396,6 +396,30 @@ void a_failure_is_final(void **) {
   assert_string_equal(outcome.all().c_str(), "");
 }
 
+// Also of what is no collective, such as a wait for sums.
+void what_fails_outside_of_a_collective_is_final_too(void **) {
+  for (const bool force_tcp : {false, true}) {
+    std::atomic<bool> has_failed{false};
+    const auto work = [&](comm::Communicator &job) {
+      if (job.is_chief()) {
+        try {
+          job.await("waiting for sums", [](auto) -> bool { throw Error(Code::io, "no sums"); });
+        } catch (const Error &) {
+          has_failed = true;
+        }
+      }
+      while (!has_failed) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      try {
+        job.allgather("x");
+        require(false, "a collective works on");
+      } catch (const Error &e) {
+        require(contains(e.what(), "no sums"), "the same error");
+      }
+    };
+    assert_string_equal(run_ranks(1, 2, work, {.force_tcp = force_tcp}).all().c_str(), "");
+  }
+}
+
 // Ranks as processes; rank 1 dies without a word in its `work`, and the others are told of it in
 // theirs.
 void expect_death_of_rank_1(int size, const Part &work, bool force_tcp = false) {
@@ -561,6 +585,7 @@ int test_failures() {
       cmocka_unit_test(who_stops_when_all_have_come_has_the_result_too),
       cmocka_unit_test(a_rank_out_of_memory_is_named),
       cmocka_unit_test(a_failure_is_final),
+      cmocka_unit_test(what_fails_outside_of_a_collective_is_final_too),
       cmocka_unit_test(a_killed_rank_is_an_error_on_the_others),
       cmocka_unit_test(a_killed_rank_with_a_child_that_lives_is_told_at_once),
       cmocka_unit_test(a_rank_killed_before_it_has_read_is_an_error_on_the_others),

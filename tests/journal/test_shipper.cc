@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -164,6 +165,22 @@ void flush_does_not_wait_for_a_full_disk(void **) {
   sink.succeed();
   shipper.flush(spool->last_sequence(), std::nullopt);
   assert_steps(sink.kept(), 1);
+}
+
+// The file system of the store is not mounted any more.
+void flush_does_not_wait_for_a_store_that_is_gone(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  sink.fail_with(Code::io, "using the store: stale file handle", ESTALE);
+  Log log;
+  Shipper shipper(*spool, sink, log.logger, nullptr, quick());
+  report_step(*spool, 0);
+  const std::string message =
+      expect_error(Code::io, [&] { shipper.flush(spool->last_sequence(), milliseconds(60'000)); });
+  assert_true(contains(message, "stale file handle"));
+  assert_false(shipper.stop(long_enough));
+  assert_int_equal(journal.files().size(), 1);
 }
 
 void stop_does_not_wait_for_a_full_disk(void **) {
@@ -493,6 +510,7 @@ int test_shipper() {
       cmocka_unit_test(threads_appending_at_once_arrive_in_their_own_order),
       cmocka_unit_test(flush_that_times_out_says_why),
       cmocka_unit_test(flush_does_not_wait_for_a_full_disk),
+      cmocka_unit_test(flush_does_not_wait_for_a_store_that_is_gone),
       cmocka_unit_test(stop_does_not_wait_for_a_full_disk),
       cmocka_unit_test(lack_of_memory_loses_no_report),
       cmocka_unit_test(flush_cuts_the_pause_between_attempts),
