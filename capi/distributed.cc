@@ -7,7 +7,7 @@
 #include "capi/handles.h"
 #include "capi/mpi_library.h"
 #include "core/comm/functions.h"
-#include "core/comm/join.h"
+#include "core/comm/join/join.h"
 #include "core/comm/joined.h"
 
 namespace {

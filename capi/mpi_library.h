@@ -3,7 +3,7 @@
 
 #include <det/distributed.h>
 
-#include "core/comm/launch.h"
+#include "core/comm/join/launch.h"
 
 using JoinMpiWorld = det_status (*)(det_distributed_context **out, det_error *err);
 

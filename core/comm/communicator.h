@@ -4,15 +4,33 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/comm/api_call.h"
-#include "core/comm/spare_buffers.h"
 
 namespace det::comm {
+
+// Large messages in memory that was used before: a page touched for the first time costs more than
+// the bytes that are moved into it.
+class SpareBuffers {
+ public:
+  // Smaller ones the allocator keeps itself.
+  static constexpr size_t smallest = size_t{64} << 10U;
+
+  // A string of `size` bytes of any content.
+  std::string take(size_t size);
+  std::string copy(std::string_view bytes);
+  // Keeps a few for later.
+  void give(std::string buffer);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> buffers_;
+};
 
 // A byte string, or the null message, which is not the empty one.
 using Message = std::optional<std::string>;

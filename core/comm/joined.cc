@@ -7,10 +7,10 @@
 #include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/fork_guard.h"
-#include "core/comm/foreign_memory.h"
 #include "core/comm/group.h"
-#include "core/comm/layout.h"
+#include "core/comm/join/layout.h"
 #include "core/comm/mailbox_group.h"
+#include "core/comm/shared_memory.h"
 
 namespace det::comm {
 

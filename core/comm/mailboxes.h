@@ -16,7 +16,6 @@
 #include <string_view>
 
 #include "core/base/error.h"
-#include "core/comm/foreign_memory.h"
 #include "core/comm/frame.h"
 #include "core/comm/shared_memory.h"
 

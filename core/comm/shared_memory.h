@@ -1,7 +1,9 @@
-// Memory that several processes of one user on one machine share.
+// Memory that several processes of one user on one machine share, and the memory of one that the
+// others may read, where the kernel lets them.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace det::comm {
@@ -32,5 +34,20 @@ class SharedMemory {
   std::string name_;
   bool has_name_ = false;
 };
+
+// Some bytes in some process.
+struct Bulk {
+  int64_t process = 0;
+  uint64_t address = 0;
+};
+
+// Throws Code::unavailable for what cannot be read.
+void read_memory(const Bulk &from, char *to, size_t size);
+
+// An invitation to try it, for other processes; `known` is what they find there, and stays where it
+// is.
+std::string invite_to_read(const std::string &known);
+// Whether it worked, and was no other process.
+bool can_read(const std::string &invitation, const std::string &known) noexcept;
 
 }  // namespace det::comm

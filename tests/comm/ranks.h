@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/comm/join.h"
+#include "core/comm/join/join.h"
 #include "tests/free_port.h"
 
 namespace det::test {

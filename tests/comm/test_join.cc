@@ -5,10 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/comm/apply.h"
-#include "core/comm/endpoint.h"
-#include "core/comm/handshake.h"
-#include "core/comm/rendezvous.h"
+#include "core/comm/join/rendezvous.h"
+#include "core/comm/join/endpoint.h"
+#include "core/comm/join/handshake.h"
 #include "tests/cmocka.h"
 #include "tests/comm/ranks.h"
 #include "tests/comm/thread_transport.h"

@@ -1,4 +1,4 @@
-#include "core/comm/launch.h"
+#include "core/comm/join/launch.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // What the ranks say of themselves, and what they are told of their machine.
-#include "core/comm/layout.h"
+#include "core/comm/join/layout.h"
 
 #include "core/base/error.h"
 #include "tests/cmocka.h"

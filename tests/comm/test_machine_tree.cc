@@ -5,7 +5,7 @@
 #include <memory>
 #include <numeric>
 
-#include "core/comm/machine_tree.h"
+#include "core/comm/join/layout.h"
 #include "tests/cmocka.h"
 #include "tests/comm/ranks.h"
 #include "tests/expect_error.h"

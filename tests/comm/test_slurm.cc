@@ -1,4 +1,4 @@
-#include "core/comm/slurm.h"
+#include "core/comm/join/slurm.h"
 
 #include "tests/expect_error.h"
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/comm/handshake.h"
-#include "core/comm/machine_tree.h"
+#include "core/comm/join/handshake.h"
+#include "core/comm/join/layout.h"
 #include "core/comm/transport.h"
 
 namespace det::test {

@@ -6,9 +6,9 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
-#include "core/comm/endpoint.h"
-#include "core/comm/handshake.h"
-#include "core/comm/slurm.h"
+#include "core/comm/join/endpoint.h"
+#include "core/comm/join/handshake.h"
+#include "core/comm/join/slurm.h"
 #include "core/comm/stream.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "core/comm/communicator.h"
-#include "core/comm/launch.h"
+#include "core/comm/join/launch.h"
 
 namespace det::comm {
 
@@ -16,8 +16,9 @@ struct JoinOptions {
   std::chrono::milliseconds timeout{0};  // of a silent rank; 0: default_join_timeout()
 };
 
-// Collective over all ranks, over sockets. Throws Code::invalid for numbers that are impossible or
-// contradict those of other ranks, and for a job of several machines without the chief's address.
+// Collective over all ranks, over sockets: Unix sockets within a machine, TCP between machines.
+// Throws Code::invalid for numbers that are impossible or contradict those of other ranks, and for
+// a job of several machines without the chief's address.
 std::unique_ptr<Communicator> join(const Launch &launch, const JoinOptions &options);
 
 }  // namespace det::comm

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/comm/endpoint.h"
-#include "core/comm/handshake.h"
+#include "core/comm/join/endpoint.h"
+#include "core/comm/join/handshake.h"
 #include "core/comm/stream.h"
 
 namespace det::comm {
@@ -82,5 +82,13 @@ class Rendezvous {
   std::vector<Member> members_;
   std::map<std::string, int> turned_away_;  // and why; how often
 };
+
+struct Admission {
+  UnsharedFd connection;
+  Welcome welcome;
+};
+// Goes where it is sent. Throws Code::access when who listens is not of this job.
+Admission apply_at(Endpoint endpoint, const Hello &mine, const std::string &secret,
+                   Patience &patience);
 
 }  // namespace det::comm

@@ -1,4 +1,4 @@
-#include "core/comm/layout.h"
+#include "core/comm/join/layout.h"
 
 #include <algorithm>
 #include <array>

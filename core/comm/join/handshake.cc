@@ -1,4 +1,4 @@
-#include "core/comm/handshake.h"
+#include "core/comm/join/handshake.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

@@ -1,4 +1,4 @@
-#include "core/comm/endpoint.h"
+#include "core/comm/join/endpoint.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -35,7 +35,7 @@ struct Hello {
 
 struct Welcome {
   int rank = 0;    // who welcomes
-  int number = 0;  // of the machine that comes: see core/comm/machine_tree.h
+  int number = 0;  // of the machine that comes: see core/comm/join/layout.h
 };
 
 // What is no welcome has the size of one; so many bytes of text follow it.

@@ -1,6 +1,7 @@
 // Who is where: what the ranks say of themselves while joining, and what the chief makes of it.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,17 @@ std::vector<Message> answer_introductions(const std::vector<Message> &introducti
 
 // Throws Code::corrupt for what is no such answer.
 Machine decode_machine(const std::string &answer, const Ranks &ranks);
+
+// How the machines of a job are connected. The chief's is number 0; the others are numbered as they
+// come, and each is connected with one that came before it: the chief's own as long as those are
+// few. So nobody has more connections than `fan_out` and one for each rank of its machine.
+constexpr int fan_out = 64;
+
+constexpr int parent_of(int number) { return (number - 1) / fan_out; }
+
+// How many machines are connected with this one, of so many in the job.
+constexpr int children_of(int number, int machines) {
+  return std::clamp(machines - 1 - number * fan_out, 0, fan_out);
+}
 
 }  // namespace det::comm

@@ -1,4 +1,4 @@
-#include "core/comm/variables.h"
+#include "core/comm/join/variables.h"
 
 #include "core/base/environment.h"
 #include "core/base/error.h"

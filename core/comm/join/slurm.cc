@@ -1,4 +1,4 @@
-#include "core/comm/slurm.h"
+#include "core/comm/join/slurm.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 
 #include "core/base/environment.h"
 #include "core/base/error.h"
-#include "core/comm/variables.h"
+#include "core/comm/join/variables.h"
 
 namespace det::comm {
 

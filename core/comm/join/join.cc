@@ -1,4 +1,4 @@
-#include "core/comm/sockets.h"
+#include "core/comm/join/join.h"
 
 #include <arpa/inet.h>
 #include <unistd.h>
@@ -7,10 +7,12 @@
 #include <map>
 #include <optional>
 
+#include "core/base/environment.h"
 #include "core/base/error.h"
-#include "core/comm/apply.h"
-#include "core/comm/machine_tree.h"
-#include "core/comm/rendezvous.h"
+#include "core/comm/join/layout.h"
+#include "core/comm/join/rendezvous.h"
+#include "core/comm/joined.h"
+#include "core/comm/stream.h"
 
 namespace det::comm {
 
@@ -25,6 +27,12 @@ bool is_leader(const Ranks &ranks) {
   return ranks.rank == 0 || (ranks.cross_rank != 0 && ranks.local_rank == 0);
 }
 
+struct SocketOptions {
+  std::string chief_ip;  // needed when the job has several machines
+  int port = 0;          // of the chief
+  bool force_tcp = false;
+};
+
 // Where the ranks of a machine find its leader. So that machines may be simulated on one, each has
 // an own name, or one of the addresses that all lead back to a machine.
 Endpoint door_within(int machine, const SocketOptions &options) {
@@ -36,6 +44,8 @@ Endpoint door_within(int machine, const SocketOptions &options) {
   return {Endpoint::Kind::tcp, inet_ntoa(address), options.port};
 }
 
+// Unix sockets within a machine, TCP between machines. Connects every rank with the leader of its
+// machine, and the leaders with the chief, through each other where they are many.
 class SocketTransport : public Transport {
  public:
   SocketTransport(const Ranks &ranks, const SocketOptions &options, Patience &patience)
@@ -172,11 +182,38 @@ class SocketTransport : public Transport {
   std::vector<int> children_;
 };
 
+constexpr int usual_port = 12360;
+
+int port_of(const JoinOptions &options) {
+  constexpr const char *variable = "INTER_TRAIN_PROCESS_COMM_PORT_1";
+  const int64_t first =
+      options.port != 0 ? options.port : environment_integer(variable).value_or(usual_port);
+  const int64_t port = first + options.port_offset;
+  if (first < 1 || first > 65535 || port < 1 || port > 65535)
+    throw Error(Code::invalid, "joining a job: port " + std::to_string(first) +
+                                   " and port_offset " + std::to_string(options.port_offset) +
+                                   " give " + std::to_string(port) +
+                                   "; a port is 1 to 65535 (pub_port or " + variable + ")");
+  return static_cast<int>(port);
+}
+
 }  // namespace
 
-std::unique_ptr<Transport> make_socket_transport(const Ranks &ranks, const SocketOptions &options,
-                                                 Patience &patience) {
-  return std::make_unique<SocketTransport>(ranks, options, patience);
+std::unique_ptr<Communicator> join(const Launch &launch, const JoinOptions &options) {
+  const Ranks &ranks = launch.ranks;
+  check_ranks(ranks);
+  if (ranks.size == 1) return make_single_communicator();
+  if (ranks.local_size != ranks.size && launch.chief_ip.empty())
+    throw Error(Code::invalid,
+                "joining a job of several machines: the address of rank 0 is not "
+                "known; set chief_ip or DET_CHIEF_IP");
+  const auto timeout = options.timeout.count() > 0 ? options.timeout : default_join_timeout();
+  Patience patience(timeout);
+  return make_joined_communicator(
+      ranks,
+      std::make_unique<SocketTransport>(
+          ranks, SocketOptions{launch.chief_ip, port_of(options), options.force_tcp}, patience),
+      timeout);
 }
 
 }  // namespace det::comm
