@@ -1,12 +1,17 @@
 #include "core/context/core.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/command_line.h"
 #include "core/base/error.h"
 #include "core/base/log_relay.h"
+#include "core/base/printable.h"
 #include "core/base/process.h"
 #include "core/base/thread.h"
 #include "core/comm/agreement.h"
@@ -45,6 +50,21 @@ std::shared_ptr<Logger> make_logger(const CoreOptions &options, int rank) {
   if (!outlet && options.log) outlet = std::make_shared<LogRelay>(options.log);
   return outlet ? std::make_shared<Logger>(options.log_level, std::move(outlet), rank)
                 : std::make_shared<Logger>(options.log_level);
+}
+
+// What a person at a terminal sees of a run that has no trouble: a line at its start and one at its
+// end.
+void say(const std::string &line) {
+  std::fprintf(stderr, "detcore: %s\n", printable(line).c_str());
+}
+
+// `det COMMAND`, for the store or master that the trial is in.
+std::string det_command(const config::MasterLocation &location, const std::string &command) {
+  const config::MasterLocation usual = config::locate_master("");
+  const bool is_usual = usual.embedded == location.embedded && usual.home == location.home &&
+                        usual.url == location.url;
+  const std::string master = location.embedded ? location.home.string() : location.url;
+  return "`det " + (is_usual ? "" : "-m " + quoted_for_shell(master) + " ") + command + "`";
 }
 
 }  // namespace
@@ -140,7 +160,7 @@ void Core::open_tensorboard(const CoreOptions &options) {
                                          if (uploader_) uploader_->note_change();
                                        }});
   tensorboard_ =
-      std::make_unique<TensorboardContext>(gate_, *tensorboard_files_, regions_, events_.get());
+      std::make_unique<TensorboardContext>(lifetime_, *tensorboard_files_, regions_, events_.get());
 }
 
 void Core::open_journal(const CoreOptions &options) {
@@ -171,7 +191,7 @@ void Core::open_journal(const CoreOptions &options) {
 
 void Core::open_contexts(const CoreOptions &options) {
   master::Master &master = *place_.master;
-  train_ = std::make_unique<TrainContext>(gate_, master, spool_.get(), shipper_.get(),
+  train_ = std::make_unique<TrainContext>(lifetime_, master, spool_.get(), shipper_.get(),
                                           *tensorboard_, regions_, *logger_);
   const engine::RunInfo &run = master.info();
   const comm::Ranks &ranks = communicator_->ranks();
@@ -180,14 +200,15 @@ void Core::open_contexts(const CoreOptions &options) {
     region_reports_ =
         std::make_unique<RegionReports>(regions_, ranks, *spool_, *shipper_, *logger_);
   checkpoint_ = std::make_unique<CheckpointContext>(
-      RunParts{gate_, *communicator_, master, *place_.storage, *train_, *logger_});
+      RunParts{lifetime_, *communicator_, master, *place_.storage, *train_, *logger_});
   if (communicator_->is_chief()) checkpoint_->recover();
-  searcher_ = std::make_unique<SearcherContext>(gate_, *communicator_, master, *train_);
+  searcher_ = std::make_unique<SearcherContext>(lifetime_, *communicator_, master, *train_);
   const std::string agent = place_.cluster ? place_.cluster->agent_id : std::string();
-  profiler_ = std::make_unique<ProfilerContext>(
-      gate_, communicator_->ranks(), agent.empty() ? host_name() : agent, spool_.get(), logger_);
+  profiler_ =
+      std::make_unique<ProfilerContext>(lifetime_, communicator_->ranks(),
+                                        agent.empty() ? host_name() : agent, spool_.get(), logger_);
   profiler_->configure(master.info().config);
-  preempt_ = std::make_unique<PreemptContext>(gate_, *communicator_, master, regions_, *logger_,
+  preempt_ = std::make_unique<PreemptContext>(lifetime_, *communicator_, master, regions_, *logger_,
                                               options.preempt_mode, std::move(signals_));
 }
 
@@ -217,17 +238,17 @@ void Core::watch_end() {
 }
 
 int Core::exit_status() {
-  if (!gate_.open() && end_ == master::RunEnd::error) return EXIT_FAILURE;
+  if (!lifetime_.open() && end_ == master::RunEnd::error) return EXIT_FAILURE;
   if (!preempt_ || !preempt_->has_told() || end_ == master::RunEnd::invalid_hp) return EXIT_SUCCESS;
   return searcher_ && searcher_->has_completed() ? EXIT_SUCCESS : engine::exit_preempted;
 }
 
 void Core::close(master::RunEnd how, std::chrono::milliseconds limit, Limit saves) {
-  if (gate_.in_child()) return;
+  if (lifetime_.in_child()) return;
   const std::unique_lock lock(closing_, std::try_to_lock);
   if (!lock) return;
   Steps steps;
-  if (gate_.close()) {
+  if (lifetime_.close()) {
     end_ = how;
     take_down(steps, limit, saves);
   }
@@ -340,6 +361,41 @@ void Core::end(Core *core) noexcept {
 
 Core::~Core() {
   Steps().run([&] { close(master::RunEnd::error); });
+}
+
+void Core::tell_people(const CoreOptions &options) noexcept try {
+  const bool is_started_by_us = place_.cluster || config::read_trial_variables().run_id != 0;
+  tells_people_ = communicator_->is_chief() && logger_->outlet() == nullptr && !is_started_by_us &&
+                  options.log_level <= LogLevel::warning && isatty(STDERR_FILENO) != 0;
+  if (!tells_people_) return;
+  const engine::RunInfo &run = place_.master->info();
+  const std::string id = std::to_string(run.trial_id);
+  std::string line = "trial " + id;
+  if (run.run_id > 1) line += ", run " + std::to_string(run.run_id);
+  if (run.latest_checkpoint) line += ", from step " + std::to_string(run.steps_completed);
+  line +=
+      ", in " + (place_.location.embedded ? place_.location.home.string() : place_.location.url);
+  say(line + "; " + det_command(place_.location, "show " + id) + " and " +
+      det_command(place_.location, "plot " + id) + " show how it does");
+} catch (const std::exception &) {
+  // Without the line a run is as good.
+}
+
+void Core::tell_people_how_it_ended() noexcept try {
+  if (!ended_ || !std::exchange(tells_people_, false)) return;
+  const std::string id = std::to_string(place_.master->info().trial_id);
+  const bool is_preempted = preempt_ && preempt_->preempted();
+  std::string line = "trial " + id;
+  if (end_ != master::RunEnd::ok) line += " ended with an error; ";
+  else line += is_preempted ? " stopped as it was asked to; " : " ended well; ";
+  if (end_ == master::RunEnd::ok && !is_preempted)
+    line += det_command(place_.location, "show " + id) + " shows what came of it";
+  else if (place_.location.embedded)
+    line += det_command(place_.location, "resume " + id) + " continues it";
+  else line += det_command(place_.location, "logs " + id) + " shows its log";
+  say(line);
+} catch (const std::exception &) {
+  // As above.
 }
 
 }  // namespace det::context

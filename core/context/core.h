@@ -12,17 +12,15 @@
 #include "core/base/log.h"
 #include "core/comm/communicator.h"
 #include "core/context/checkpoint/checkpoint_context.h"
-#include "core/context/end_watch.h"
-#include "core/context/gate.h"
 #include "core/context/info.h"
-#include "core/context/options.h"
-#include "core/context/output.h"
+#include "core/context/lifetime.h"
 #include "core/context/preempt.h"
+#include "core/context/process/end_watch.h"
+#include "core/context/process/output.h"
+#include "core/context/process/signals.h"
 #include "core/context/profiler.h"
-#include "core/context/region_reports.h"
 #include "core/context/searcher.h"
-#include "core/context/signals.h"
-#include "core/context/start.h"
+#include "core/context/start/start.h"
 #include "core/context/tensorboard.h"
 #include "core/context/train.h"
 #include "core/journal/shipper.h"
@@ -54,9 +52,9 @@ class Core {
   // What the process should leave with; engine::exit_preempted where it was told to stop before its
   // end.
   int exit_status();
-  bool in_child() const { return gate_.in_child(); }
+  bool in_child() const { return lifetime_.in_child(); }
   void check_process() const {
-    if (gate_.in_child()) gate_.check();
+    if (lifetime_.in_child()) lifetime_.check();
   }
 
   const Info &info() const { return *info_; }
@@ -100,7 +98,7 @@ class Core {
   bool is_busy_ = false;       // when it was closed: a thread waits for a storage
 
   // In the order of making; taken down in the opposite one.
-  Gate gate_;
+  Lifetime lifetime_;
   std::shared_ptr<Logger> logger_;
   std::unique_ptr<comm::Communicator> own_communicator_;
   comm::Communicator *communicator_;

@@ -8,10 +8,10 @@
 
 namespace det::context {
 
-PreemptContext::PreemptContext(const Gate &gate, comm::Communicator &communicator,
+PreemptContext::PreemptContext(const Lifetime &lifetime, comm::Communicator &communicator,
                                master::Master &master, profiler::Regions &regions, Logger &logger,
                                PreemptMode mode, std::unique_ptr<SignalHooks> signals)
-    : gate_(gate),
+    : lifetime_(lifetime),
       communicator_(communicator),
       master_(master),
       regions_(regions),
@@ -111,7 +111,7 @@ void PreemptContext::pass_on_to_chief() noexcept {
 }
 
 void PreemptContext::acknowledge() {
-  gate_.check();
+  lifetime_.check();
   const std::lock_guard guard(mutex_);
   if (acknowledged_) return;
   if (!preempted_)
@@ -124,7 +124,7 @@ void PreemptContext::acknowledge() {
 }
 
 PreemptContext::Request PreemptContext::request() noexcept {
-  if (!gate_.open()) return Request::closed;
+  if (!lifetime_.open()) return Request::closed;
   if (!reaches_chief_) return Request::out_of_reach;
   requested_ = true;
   if (watches_) preempted_ = true;  // else the chief decides, told by the next call

@@ -9,8 +9,8 @@
 #include "core/base/log.h"
 #include "core/base/wake.h"
 #include "core/comm/communicator.h"
-#include "core/context/gate.h"
-#include "core/context/signals.h"
+#include "core/context/lifetime.h"
+#include "core/context/process/signals.h"
 #include "core/master/master.h"
 #include "core/profiler/regions.h"
 
@@ -21,13 +21,13 @@ enum class PreemptMode : int { workers_ask_chief = 0, chief_only = 1, workers_as
 
 class PreemptContext {
  public:
-  PreemptContext(const Gate &gate, comm::Communicator &communicator, master::Master &master,
+  PreemptContext(const Lifetime &lifetime, comm::Communicator &communicator, master::Master &master,
                  profiler::Regions &regions, Logger &logger, PreemptMode mode,
                  std::unique_ptr<SignalHooks> signals);
   ~PreemptContext() { stop(); }
 
   bool should_preempt(bool auto_acknowledge) {
-    gate_.check();
+    lifetime_.check();
     if (asks_itself_ && !preempted_.load(std::memory_order_relaxed)) [[likely]]
       return false;
     return ask(auto_acknowledge);
@@ -59,7 +59,7 @@ class PreemptContext {
   bool told_by_process() const noexcept;
   void note_if_told_by_process();
 
-  const Gate &gate_;
+  const Lifetime &lifetime_;
   comm::Communicator &communicator_;
   master::Master &master_;
   profiler::Regions &regions_;

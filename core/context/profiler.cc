@@ -27,12 +27,18 @@ pid_t root_of_trial(const comm::Ranks &ranks) {
   return ranks.local_size > 1 && parent > everybodys ? parent : getpid();
 }
 
+constexpr std::chrono::seconds region_interval{10};
+
+Json to_json(const profiler::RegionSum &sum) {
+  return {{"seconds", sum.seconds}, {"count", sum.count}, {"share", sum.share}};
+}
+
 }  // namespace
 
-ProfilerContext::ProfilerContext(const Gate &gate, const comm::Ranks &ranks,
+ProfilerContext::ProfilerContext(const Lifetime &lifetime, const comm::Ranks &ranks,
                                  const std::string &agent, journal::Spool *spool,
                                  std::shared_ptr<Logger> logger)
-    : gate_(gate),
+    : lifetime_(lifetime),
       ranks_(ranks),
       agent_(printable(agent)),
       spool_(spool),
@@ -41,7 +47,7 @@ ProfilerContext::ProfilerContext(const Gate &gate, const comm::Ranks &ranks,
 
 ProfilerContext::~ProfilerContext() {
   // The thread exists only in the parent.
-  if (gate_.in_child()) static_cast<void>(state_.release());
+  if (lifetime_.in_child()) static_cast<void>(state_.release());
 }
 
 void ProfilerContext::configure(const Json &config) noexcept try {
@@ -60,9 +66,9 @@ void ProfilerContext::configure(const Json &config) noexcept try {
 }
 
 void ProfilerContext::on(double sampling_interval, int samples_per_report) {
-  gate_.check();
+  lifetime_.check();
   const std::lock_guard lock(state_->mutex);
-  gate_.check();  // a close meanwhile has stopped what there was
+  lifetime_.check();  // a close meanwhile has stopped what there was
   if (state_->sampling) return;
   if (!(sampling_interval >= 0.1))
     throw Error(Code::invalid, "starting the profiler: sampling_interval " +
@@ -92,13 +98,34 @@ void ProfilerContext::on(double sampling_interval, int samples_per_report) {
 }
 
 void ProfilerContext::off() {
-  gate_.check();
+  lifetime_.check();
   stop();
 }
 
 void ProfilerContext::stop() {
   const std::lock_guard lock(state_->mutex);
   state_->sampling.reset();
+}
+
+RegionReports::RegionReports(profiler::Regions &regions, const comm::Ranks &ranks,
+                             journal::Spool &spool, journal::Shipper &shipper, Logger &logger)
+    : regions_(regions),
+      rank_(ranks.size > 1 ? "rank " + std::to_string(ranks.rank) : ""),
+      spool_(spool),
+      logger_(logger) {
+  regions_.on_first(
+      [this, &shipper] { shipper.call_every(region_interval, [this] { report(); }); });
+}
+
+void RegionReports::report() {
+  const std::optional<profiler::RegionReport> taken = regions_.take();
+  for (const std::string &warning : regions_.take_warnings()) logger_.warning(warning);
+  if (!taken || (taken->regions.empty() && taken->library.count == 0)) return;
+  Json sums = Json::object();
+  for (const auto &[path, sum] : taken->regions) sums[path] = to_json(sum);
+  sums[std::string(profiler::Regions::library_name)] = to_json(taken->library);
+  const Json all = rank_.empty() ? std::move(sums) : Json{{rank_, std::move(sums)}};
+  spool_.append_metrics_json("regions", no_steps, to_wire(all), "");
 }
 
 }  // namespace det::context

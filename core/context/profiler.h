@@ -1,4 +1,4 @@
-// System metrics while training: when they are sampled, and where they go.
+// What the profiler reports while training: system metrics, and where the time of a rank went.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,10 @@
 #include "core/base/json_fwd.h"
 #include "core/base/log.h"
 #include "core/comm/communicator.h"
-#include "core/context/gate.h"
+#include "core/context/lifetime.h"
+#include "core/journal/shipper.h"
 #include "core/journal/spool.h"
+#include "core/profiler/regions.h"
 #include "core/profiler/sampling.h"
 
 namespace det::context {
@@ -18,7 +20,7 @@ class ProfilerContext {
  public:
   // `agent` names this machine in the reports. Without a spool, which is where they go, nothing is
   // sampled.
-  ProfilerContext(const Gate &gate, const comm::Ranks &ranks, const std::string &agent,
+  ProfilerContext(const Lifetime &lifetime, const comm::Ranks &ranks, const std::string &agent,
                   journal::Spool *spool, std::shared_ptr<Logger> logger);
   // Leaves everything to the parent in a forked child.
   ~ProfilerContext();
@@ -32,7 +34,7 @@ class ProfilerContext {
   void on(double sampling_interval, int samples_per_report);
   void off();
 
-  // For the end of the run, when the gate is closed: reports what there is, and samples no more.
+  // For the end of the run, when the core is closed: reports what there is, and samples no more.
   void stop();
 
  private:
@@ -41,12 +43,29 @@ class ProfilerContext {
     std::unique_ptr<profiler::Sampling> sampling;
   };
 
-  const Gate &gate_;
+  const Lifetime &lifetime_;
   const comm::Ranks ranks_;
   const std::string agent_;
   journal::Spool *const spool_;
   const std::shared_ptr<Logger> logger_;
   std::unique_ptr<State> state_;
+};
+
+// What was spent in the regions of a rank, as reports of the group "regions".
+class RegionReports {
+ public:
+  // Every ten seconds from the first region on, on the shipper's thread.
+  RegionReports(profiler::Regions &regions, const comm::Ranks &ranks, journal::Spool &spool,
+                journal::Shipper &shipper, Logger &logger);
+
+  // What was spent since the last report. Nothing without regions.
+  void report();
+
+ private:
+  profiler::Regions &regions_;
+  const std::string rank_;  // by which reports of several ranks are told apart; empty: it is alone
+  journal::Spool &spool_;
+  Logger &logger_;
 };
 
 }  // namespace det::context

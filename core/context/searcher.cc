@@ -31,9 +31,9 @@ Unit configured_units(const Json &config) {
   return unit_named(length->begin().key());
 }
 
-SearcherContext::SearcherContext(const Gate &gate, comm::Communicator &communicator,
+SearcherContext::SearcherContext(const Lifetime &lifetime, comm::Communicator &communicator,
                                  master::Master &master, TrainContext &train)
-    : gate_(gate),
+    : lifetime_(lifetime),
       communicator_(communicator),
       master_(master),
       train_(train),
@@ -47,7 +47,7 @@ void SearcherContext::check_chief(const char *call) const {
 }
 
 void SearcherContext::configure(SearcherMode mode, bool auto_acknowledge) {
-  gate_.check();
+  lifetime_.check();
   if (mode != SearcherMode::workers_ask_chief && mode != SearcherMode::chief_only)
     throw Error(Code::invalid, "configuring the searcher: there is no mode " +
                                    std::to_string(static_cast<int>(mode)));
@@ -60,7 +60,7 @@ void SearcherContext::configure(SearcherMode mode, bool auto_acknowledge) {
 }
 
 SearcherOperation *SearcherContext::next() {
-  gate_.check();
+  lifetime_.check();
   const profiler::LibraryCall timed(train_.regions());
   Room room;
   room.emplace_back(*this);  // before there is an operation to lose
@@ -118,7 +118,7 @@ SearcherOperation *SearcherContext::hand_out(Room room, std::optional<uint64_t> 
 }
 
 void SearcherContext::acknowledge_out_of_operations() {
-  gate_.check();
+  lifetime_.check();
   const std::lock_guard guard(mutex_);
   if (acknowledged_) return;
   if (!exhausted_)
@@ -130,7 +130,7 @@ void SearcherContext::acknowledge_out_of_operations() {
 }
 
 void SearcherOperation::report_progress(double length) {
-  searcher_.gate_.check();
+  searcher_.lifetime_.check();
   searcher_.check_chief("op.report_progress");
   if (!std::isfinite(length) || length < 0)
     throw Error(Code::invalid, "reporting progress of " + std::to_string(length) +
@@ -145,7 +145,7 @@ void SearcherOperation::report_progress(double length) {
 }
 
 void SearcherOperation::report_completed(const Json &metric) {
-  searcher_.gate_.check();
+  searcher_.lifetime_.check();
   const profiler::LibraryCall timed(searcher_.train_.regions());
   searcher_.check_chief("op.report_completed");
   const std::lock_guard guard(searcher_.mutex_);

@@ -9,7 +9,7 @@
 
 #include "core/base/json_fwd.h"
 #include "core/comm/communicator.h"
-#include "core/context/gate.h"
+#include "core/context/lifetime.h"
 #include "core/master/master.h"
 
 namespace det::context {
@@ -41,8 +41,8 @@ class SearcherOperation {
 
 class SearcherContext {
  public:
-  SearcherContext(const Gate &gate, comm::Communicator &communicator, master::Master &master,
-                  TrainContext &train);
+  SearcherContext(const Lifetime &lifetime, comm::Communicator &communicator,
+                  master::Master &master, TrainContext &train);
 
   void configure(SearcherMode mode, bool auto_acknowledge);
 
@@ -59,7 +59,7 @@ class SearcherContext {
   std::optional<uint64_t> next_of_chief();
   using Room = std::list<SearcherOperation>;  // for one
   SearcherOperation *hand_out(Room room, std::optional<uint64_t> length);
-  const Gate &gate_;
+  const Lifetime &lifetime_;
   comm::Communicator &communicator_;
   master::Master &master_;
   TrainContext &train_;

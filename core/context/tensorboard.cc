@@ -30,7 +30,7 @@ double wall_time() { return static_cast<double>(now_us()) / 1e6; }
 }  // namespace
 
 void TensorboardContext::check(std::string_view tag, int64_t step) const {
-  gate_.check();
+  lifetime_.check();
   if (events_ == nullptr || !files_.keeps()) [[unlikely]]
     throw Error(Code::state,
                 "adding to TensorBoard: in the automatic mode the files of the chief are kept and "
@@ -51,7 +51,7 @@ void TensorboardContext::add_scalar(std::string_view tag, int64_t step, double v
   events_->add(tag.size() + largest_frame, [&](std::string &out) {
     tensorboard::append_scalar_event(out, wall_time(), step, tag, static_cast<float>(value));
   });
-  gate_.check();  // a close meanwhile may not have seen it
+  lifetime_.check();  // a close meanwhile may not have seen it
 }
 
 void TensorboardContext::add_histogram(std::string_view tag, int64_t step,
@@ -94,17 +94,17 @@ void TensorboardContext::add(std::string_view tag, int64_t step, std::string_vie
   events_->add(tag.size() + content.size() + largest_frame, [&](std::string &out) {
     tensorboard::append_value_event(out, wall_time(), step, tag, content);
   });
-  gate_.check();
+  lifetime_.check();
 }
 
 void TensorboardContext::flush(std::optional<std::chrono::milliseconds> timeout) {
-  gate_.check();
+  lifetime_.check();
   const profiler::LibraryCall timed(regions_);
   if (events_ != nullptr) events_->flush(timeout);
 }
 
 std::filesystem::path TensorboardContext::path() {
-  gate_.check();
+  lifetime_.check();
   return files_.path();
 }
 

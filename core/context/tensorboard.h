@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/context/gate.h"
+#include "core/context/lifetime.h"
 #include "core/profiler/regions.h"
 #include "core/tensorboard/event_queue.h"
 #include "core/tensorboard/files.h"
@@ -20,9 +20,9 @@ namespace det::context {
 class TensorboardContext {
  public:
   // Without a queue there are files alone.
-  TensorboardContext(const Gate &gate, tensorboard::TensorboardFiles &files,
+  TensorboardContext(const Lifetime &lifetime, tensorboard::TensorboardFiles &files,
                      profiler::Regions &regions, tensorboard::EventQueue *events = nullptr)
-      : gate_(gate), files_(files), regions_(regions), events_(events) {}
+      : lifetime_(lifetime), files_(files), regions_(regions), events_(events) {}
 
   void add_scalar(std::string_view tag, int64_t step, double value);
   template <class Number>
@@ -47,7 +47,7 @@ class TensorboardContext {
   void add_counted(std::string_view tag, int64_t step, const tensorboard::Histogram &histogram);
   void add(std::string_view tag, int64_t step, std::string_view content);
 
-  const Gate &gate_;
+  const Lifetime &lifetime_;
   tensorboard::TensorboardFiles &files_;
   profiler::Regions &regions_;
   tensorboard::EventQueue *const events_;

@@ -69,17 +69,17 @@ void TrainContext::report(std::string_view group, int64_t steps, const journal::
     return report_forward(group, training_steps_, steps, values, count, measured);
   if (group == "validation")
     return report_forward(group, validation_steps_, steps, values, count, measured);
-  gate_.check();
+  lifetime_.check();
   const profiler::SampledLibraryCall timed(regions_);
   journal::check_group(group);
   check_steps(group, steps);
   spool().append_metrics(group, steps, values, count, measured);
-  gate_.check();
+  lifetime_.check();
 }
 
 void TrainContext::report_json(const std::string &group, int64_t steps, const Json &metrics,
                                const std::optional<Json> &batches, const Measured &measured) {
-  gate_.check();
+  lifetime_.check();
   const profiler::LibraryCall timed(regions_);
   check_measured(measured);
   journal::check_group(group);
@@ -92,18 +92,18 @@ void TrainContext::report_json(const std::string &group, int64_t steps, const Js
   spool().append_metrics_json(group, steps, to_wire(metrics), batches ? to_wire(*batches) : "",
                               measured);
   if (last != nullptr) advance(*last, steps);
-  gate_.check();
+  lifetime_.check();
 }
 
 void TrainContext::set_status(std::string_view status) {
-  gate_.check();
+  lifetime_.check();
   if (!is_utf8(status)) throw Error(Code::invalid, "setting the status: it is not in UTF-8");
   spool().append_status(status);
-  gate_.check();
+  lifetime_.check();
 }
 
 void TrainContext::report_progress(double fraction) {
-  gate_.check();
+  lifetime_.check();
   if (!(fraction >= 0 && fraction <= 1))
     throw Error(Code::invalid, "reporting progress of " + std::to_string(fraction) +
                                    ": expected a fraction from 0 to 1");
@@ -112,20 +112,20 @@ void TrainContext::report_progress(double fraction) {
 
 void TrainContext::append_progress(double fraction) {
   spool().append_progress(fraction);
-  gate_.check();
+  lifetime_.check();
 }
 
 void TrainContext::log(LogLevel level, std::string_view text) {
-  gate_.check();
+  lifetime_.check();
   if (text.size() > 65536)
     throw Error(Code::invalid, "logging " + std::to_string(text.size()) +
                                    " bytes: one call takes at most 65536; log in parts");
   spool().append_log(static_cast<int>(level), text);
-  gate_.check();
+  lifetime_.check();
 }
 
 void TrainContext::flush(std::optional<std::chrono::milliseconds> timeout) {
-  gate_.check();
+  lifetime_.check();
   const profiler::LibraryCall timed(regions_);
   if (shipper_ == nullptr) return;  // there are no reports
   shipper_->flush(spool_->last_sequence(), timeout);
@@ -153,7 +153,7 @@ std::optional<uint64_t> TrainContext::keep_checkpoint(const engine::CheckpointRe
 }
 
 void TrainContext::report_early_exit(const std::string &reason) {
-  gate_.check();
+  lifetime_.check();
   const profiler::LibraryCall timed(regions_);
   deliver_all();
   if (!master_.report_early_exit(reason))
@@ -162,39 +162,39 @@ void TrainContext::report_early_exit(const std::string &reason) {
 }
 
 void TrainContext::set_metadata(const Json &metadata) {
-  gate_.check();
+  lifetime_.check();
   const profiler::LibraryCall timed(regions_);
   master_.set_metadata(metadata);
 }
 
 Json TrainContext::metadata() {
-  gate_.check();
+  lifetime_.check();
   const profiler::LibraryCall timed(regions_);
   return master_.metadata();
 }
 
 std::optional<double> TrainContext::best_validation() {
-  gate_.check();
+  lifetime_.check();
   const profiler::LibraryCall timed(regions_);
   deliver_all();
   return master_.best_validation();
 }
 
 std::optional<int64_t> TrainContext::last_validation() {
-  gate_.check();
+  lifetime_.check();
   const profiler::LibraryCall timed(regions_);
   deliver_all();
   return master_.last_validation();
 }
 
 std::filesystem::path TrainContext::tensorboard_path() {
-  gate_.check();
+  lifetime_.check();
   return tensorboard_.path();
 }
 
 void TrainContext::upload_tensorboard_files(const storage::Selector &selector,
                                             const tensorboard::Mangler &mangler) {
-  gate_.check();
+  lifetime_.check();
   const profiler::LibraryCall timed(regions_);
   tensorboard_.upload(selector, mangler);
 }

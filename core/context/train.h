@@ -11,7 +11,7 @@
 
 #include "core/base/json_fwd.h"
 #include "core/base/log.h"
-#include "core/context/gate.h"
+#include "core/context/lifetime.h"
 #include "core/context/tensorboard.h"
 #include "core/journal/shipper.h"
 #include "core/journal/spool.h"
@@ -23,10 +23,10 @@ namespace det::context {
 class TrainContext {
  public:
   // Without a spool and its shipper where the master is unreachable().
-  TrainContext(const Gate &gate, master::Master &master, journal::Spool *spool,
+  TrainContext(const Lifetime &lifetime, master::Master &master, journal::Spool *spool,
                journal::Shipper *shipper, TensorboardContext &tensorboard,
                profiler::Regions &regions, Logger &logger)
-      : gate_(gate),
+      : lifetime_(lifetime),
         master_(master),
         most_steps_(master.most_steps()),
         spool_(spool),
@@ -53,15 +53,15 @@ class TrainContext {
 
   // Any thread; see Regions.
   int32_t name_region(std::string_view name) {
-    gate_.check();
+    lifetime_.check();
     return regions_.name(name);
   }
   void begin_region(int32_t region) {
-    gate_.check();
+    lifetime_.check();
     regions_.begin(region);
   }
   void end_region(int32_t region) {
-    gate_.check();
+    lifetime_.check();
     regions_.end(region);
   }
   profiler::Regions &regions() { return regions_; }
@@ -94,13 +94,13 @@ class TrainContext {
   void report_forward(std::string_view group, std::atomic<int64_t> &last, int64_t steps,
                       const journal::NamedValue *values, size_t count,
                       const Measured &measured = {}) {
-    gate_.check();
+    lifetime_.check();
     const profiler::SampledLibraryCall timed(regions_);
     if (steps < last.load(std::memory_order_relaxed) || steps > most_steps_) [[unlikely]]
       refuse_steps(group, last, steps);
     spool().append_metrics(group, steps, values, count, measured);
     advance(last, steps);
-    gate_.check();  // a close meanwhile may not have seen the report
+    lifetime_.check();  // a close meanwhile may not have seen the report
   }
 
   journal::Spool &spool() const {
@@ -120,7 +120,7 @@ class TrainContext {
   [[noreturn]] void refuse_steps(std::string_view group, const std::atomic<int64_t> &last,
                                  int64_t steps) const;
 
-  const Gate &gate_;
+  const Lifetime &lifetime_;
   master::Master &master_;
   const int64_t most_steps_;
   journal::Spool *const spool_;

@@ -226,22 +226,24 @@ class Job {
           const std::lock_guard lock(mutex_);
           log += line + "\n";
         });
-    const context::Gate gate;
+    const context::Lifetime lifetime;
     ReportingMaster master(*this, rank, faults);
     const TemporaryDirectory journal;
     const auto spool = journal::Spool::create(journal.path(), JournalKey{1, 1, rank, "journal"});
     journal::Shipper shipper(*spool, master, logger);
     tensorboard::TensorboardFiles files(tensorboard::TensorboardMode::manual, {});
     profiler::Regions regions;
-    context::TensorboardContext tensorboard(gate, files, regions);
-    context::TrainContext train(gate, master, spool.get(), &shipper, tensorboard, regions, *logger);
+    context::TensorboardContext tensorboard(lifetime, files, regions);
+    context::TrainContext train(lifetime, master, spool.get(), &shipper, tensorboard, regions,
+                                *logger);
     FaultyStorage storage(
         open_storage
             ? open_storage(rank, logger)
             : std::make_unique<storage::DirectoryStorage>(
                   storage::DirectoryStorage::Options{base(), {}, "host_path", durable}, logger),
         faults);
-    context::CheckpointContext checkpoints({gate, communicator, master, storage, train, *logger});
+    context::CheckpointContext checkpoints(
+        {lifetime, communicator, master, storage, train, *logger});
     Rank self{communicator, checkpoints, storage, rank};
     std::exception_ptr thrown;
     try {

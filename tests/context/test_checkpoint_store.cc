@@ -208,7 +208,7 @@ void a_storage_that_not_all_machines_see_is_an_error_on_all(void **) {
       return;
     }
     Faults none;
-    context::Gate gate;
+    context::Lifetime lifetime;
     FakeMaster master;
     Logger logger;
     // A context over a directory of this machine alone; its metadata calls report nothing.
@@ -218,11 +218,12 @@ void a_storage_that_not_all_machines_see_is_an_error_on_all(void **) {
     journal::Shipper shipper(*spool, master, shared_logger);
     tensorboard::TensorboardFiles files(tensorboard::TensorboardMode::manual, {});
     profiler::Regions regions;
-    context::TensorboardContext tensorboard(gate, files, regions);
-    context::TrainContext train(gate, master, spool.get(), &shipper, tensorboard, regions, logger);
+    context::TensorboardContext tensorboard(lifetime, files, regions);
+    context::TrainContext train(lifetime, master, spool.get(), &shipper, tensorboard, regions,
+                                logger);
     FaultyStorage storage(storage::make_storage_from_uri((local / "base").string(), shared_logger),
                           none);
-    context::CheckpointContext({gate, rank.communicator, master, storage, train, logger})
+    context::CheckpointContext({lifetime, rank.communicator, master, storage, train, logger})
         .saver()
         .begin(steps, true);
   });

@@ -1,6 +1,6 @@
 // Each case is a process of its own, this program with the case's name: it writes into a file what
 // it is told, and ends.
-#include "core/context/end_watch.h"
+#include "core/context/process/end_watch.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "core/base/file.h"
-#include "core/context/signals.h"
+#include "core/context/process/signals.h"
 #include "tests/cmocka.h"
 #include "tests/sanitizer.h"
 #include "tests/temporary_directory.h"

@@ -1,4 +1,4 @@
-#include "core/context/output.h"
+#include "core/context/process/output.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "core/base/line_queue.h"
-#include "core/context/log_line.h"
+#include "core/context/process/log_line.h"
 #include "tests/context/child_process.h"
 #include "tests/expect_error.h"
 #include "tests/temporary_directory.h"

@@ -18,7 +18,7 @@ struct PreemptingRank {
   PreemptingRank(comm::Communicator &real, PreemptMode mode, const char *far_away = "")
       : communicator(real),
         master(far_away),
-        preempt(gate, communicator, master, regions, logger, mode,
+        preempt(lifetime, communicator, master, regions, logger, mode,
                 std::make_unique<SignalHooks>()) {}
 
   // The signal arrives on the watcher's thread.
@@ -27,7 +27,7 @@ struct PreemptingRank {
     while (failure_of([&] { preempt.acknowledge(); }) == Code::state) std::this_thread::yield();
   }
 
-  Gate gate;
+  Lifetime lifetime;
   Logger logger{LogLevel::warning, [this](LogLevel, const std::string &line) { logged += line; }};
   std::string logged;
   test::CountingCommunicator communicator;

@@ -16,15 +16,15 @@ using test::run_ranks;
 struct SearchingRank {
   explicit SearchingRank(comm::Communicator &real) : communicator(real) {}
 
-  Gate gate;
+  Lifetime lifetime;
   Logger logger{LogLevel::error};
   test::CountingCommunicator communicator;
   test::FakeMaster master;
   tensorboard::TensorboardFiles files{tensorboard::TensorboardMode::automatic, {}};
   profiler::Regions regions;
-  TensorboardContext tensorboard{gate, files, regions};
-  TrainContext train{gate, master, nullptr, nullptr, tensorboard, regions, logger};
-  SearcherContext searcher{gate, communicator, master, train};
+  TensorboardContext tensorboard{lifetime, files, regions};
+  TrainContext train{lifetime, master, nullptr, nullptr, tensorboard, regions, logger};
+  SearcherContext searcher{lifetime, communicator, master, train};
 };
 
 void one_broadcast_for_each_operation_and_one_for_the_end(void **) {
@@ -72,7 +72,7 @@ void who_asks_whether_all_is_done_does_not_wait_for_the_master(void **) {
   assert_no_failure(run_ranks(1, 1, [](comm::Communicator &real) {
     SearchingRank job(real);
     AskingMaster master;
-    SearcherContext searcher(job.gate, job.communicator, master, job.train);
+    SearcherContext searcher(job.lifetime, job.communicator, master, job.train);
     master.searcher = &searcher;
     REQUIRE(!searcher.has_completed());
     SearcherOperation *const operation = searcher.next();

@@ -1,12 +1,11 @@
 // Handlers of the program before ours, after ours, and in between: each case in a process of its
 // own.
-#include "core/context/signal_table.h"
+#include "core/context/process/signals.h"
 
 #include <csignal>
 #include <cstdlib>
 #include <optional>
 
-#include "core/context/signals.h"
 #include "tests/context/child_process.h"
 #include "tests/sanitizer.h"
 #include "tests/temporary_directory.h"

@@ -147,7 +147,7 @@ std::shared_ptr<SaveTicket> SaveQueue::first() {
 }
 
 void BackgroundSaves::limit(const SaveLimits &limits) {
-  run_.gate.check();
+  run_.lifetime.check();
   const std::lock_guard guard(limits_mutex_);
   limits_ = limits;
 }
@@ -158,7 +158,7 @@ SaveLimits BackgroundSaves::limits() {
 }
 
 void BackgroundSaves::stage_in(const std::filesystem::path &directory, uint64_t limit_bytes) {
-  run_.gate.check();
+  run_.lifetime.check();
   const auto turn = take_turn();
   std::shared_ptr<SaveStage> made;
   if (!directory.empty()) {
@@ -321,7 +321,7 @@ std::string BackgroundSaves::await_share(const SaveTicket &ticket, const Save &s
 }
 
 bool BackgroundSaves::wait(SaveTicket &ticket, std::optional<milliseconds> limit) {
-  if (run_.gate.in_child()) run_.gate.check();
+  if (run_.lifetime.in_child()) run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
   const auto end = std::chrono::steady_clock::now() + limit.value_or(milliseconds(0));
   const auto left = [&](milliseconds most) {
@@ -330,7 +330,7 @@ bool BackgroundSaves::wait(SaveTicket &ticket, std::optional<milliseconds> limit
     return std::clamp(rest, milliseconds(0), most);
   };
   const bool together = ticket.is_of_all_ranks() && run_.communicator.ranks().size > 1;
-  if (!together || !run_.gate.open()) {
+  if (!together || !run_.lifetime.open()) {
     while (!ticket.await_end(left(step)))
       if (left(step) == milliseconds(0)) return false;
     ticket.rethrow();
@@ -354,7 +354,7 @@ bool BackgroundSaves::wait(SaveTicket &ticket, std::optional<milliseconds> limit
 }
 
 void BackgroundSaves::cancel(SaveTicket &ticket) {
-  if (run_.gate.in_child()) run_.gate.check();
+  if (run_.lifetime.in_child()) run_.lifetime.check();
   ticket.cancel();
   const auto end = [&] {
     ticket.await_end(std::nullopt);
@@ -364,7 +364,7 @@ void BackgroundSaves::cancel(SaveTicket &ticket) {
     static_cast<void>(ticket.take_failure());
     return std::string();
   };
-  if (!ticket.is_of_all_ranks() || run_.communicator.ranks().size == 1 || !run_.gate.open()) {
+  if (!ticket.is_of_all_ranks() || run_.communicator.ranks().size == 1 || !run_.lifetime.open()) {
     end();
     return;
   }

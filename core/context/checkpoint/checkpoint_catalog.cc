@@ -93,7 +93,7 @@ void CheckpointCatalog::report_waiting(const std::string &id) {
 }
 
 std::vector<engine::CheckpointEntry> CheckpointCatalog::list() {
-  run_.gate.check();
+  run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
   std::vector<engine::CheckpointEntry> all = run_.master.checkpoints();
   const std::lock_guard lock(mutex_);
@@ -112,7 +112,7 @@ std::vector<engine::CheckpointEntry> CheckpointCatalog::list() {
 }
 
 Json CheckpointCatalog::metadata(const std::string &id) {
-  run_.gate.check();
+  run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
   storage::check_storage_id(id);
   {

@@ -55,7 +55,7 @@ std::string CheckpointContext::save_state(int64_t steps,
 
 int64_t CheckpointContext::load_state(const std::optional<std::string> &id,
                                       const std::vector<tensors::Tensor> &buffers) {
-  run_.gate.check();
+  run_.lifetime.check();
   const std::optional<std::string> from = id ? id : run_.master.info().latest_checkpoint;
   if (!from) return 0;
   const auto reader = restorer_.restore(*from, {});
@@ -67,7 +67,7 @@ int64_t CheckpointContext::load_state(const std::optional<std::string> &id,
 // checkpoint without files to begin the next run from. The storage keeps in mind meanwhile that
 // this one is to be settled at the next start.
 void CheckpointContext::remove(const std::string &id) {
-  run_.gate.check();
+  run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
   storage::check_storage_id(id);
   if (background_.is_saving(id))

@@ -118,7 +118,7 @@ storage::Selector CheckpointRestorer::choose_together(const comm::Call &call, co
 
 void CheckpointRestorer::download(const std::string &id, const fs::path &directory,
                                   const DownloadRequest &request) {
-  run_.gate.check();
+  run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
   const std::shared_ptr<void> reading = retention_.hold(id);
   if (request.mode == DownloadMode::no_shared) {
@@ -137,7 +137,7 @@ void CheckpointRestorer::download(const std::string &id, const fs::path &directo
 
 std::unique_ptr<storage::CheckpointReader> CheckpointRestorer::restore(
     const std::string &id, const DownloadRequest &request) {
-  run_.gate.check();
+  run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
   std::shared_ptr<void> reading = retention_.hold(id);
   if (request.mode == DownloadMode::no_shared) {

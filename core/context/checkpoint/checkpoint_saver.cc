@@ -56,7 +56,7 @@ void CheckpointSaver::check_rank(const char *call) const {
 
 std::string CheckpointSaver::upload(const fs::path &directory, const std::string &metadata_json,
                                     bool sharded, const storage::Selector &selector) {
-  run_.gate.check();
+  run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
   if (sharded) return upload_sharded(directory, metadata_json, selector);
   check_rank("upload");
@@ -74,7 +74,7 @@ std::shared_ptr<SaveTicket> CheckpointSaver::upload_async(const fs::path &direct
                                                           const std::string &metadata_json,
                                                           bool sharded,
                                                           const storage::Selector &selector) {
-  run_.gate.check();
+  run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
   const auto turn = background_.take_turn();
   if (sharded) return upload_sharded_async(directory, metadata_json, selector);
@@ -97,7 +97,7 @@ std::shared_ptr<SaveTicket> CheckpointSaver::upload_async(const fs::path &direct
 
 std::unique_ptr<OpenCheckpoint> CheckpointSaver::begin(
     const std::optional<std::string> &metadata_json, bool sharded) {
-  run_.gate.check();
+  run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
   if (sharded) return begin_sharded(metadata_json.value_or("{}"));
   check_rank(".store_path");

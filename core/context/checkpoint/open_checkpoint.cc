@@ -120,7 +120,7 @@ OpenCheckpoint::OpenCheckpoint(const RunParts &run, CheckpointCatalog &catalog,
 
 OpenCheckpoint::~OpenCheckpoint() {
   // A forked child shares the parent's files and must leave them alone.
-  if (run_.gate.in_child()) static_cast<void>(writer_.release());
+  if (run_.lifetime.in_child()) static_cast<void>(writer_.release());
   else if (state_ == State::open) tell_aborted();
 }
 
@@ -132,7 +132,7 @@ void OpenCheckpoint::check_open(const char *tried) const {
 }
 
 void OpenCheckpoint::set_metadata(const std::string &metadata_json) {
-  run_.gate.check();
+  run_.lifetime.check();
   Json metadata = parse_json_object(metadata_json, "metadata_json");
   if (!sharded_) check_metadata(metadata, run_.master.most_steps());
   const std::lock_guard guard(mutex_);
@@ -142,7 +142,7 @@ void OpenCheckpoint::set_metadata(const std::string &metadata_json) {
 
 void OpenCheckpoint::write_tensors(const std::string &name, const std::vector<Tensor> &given,
                                    const tensors::FileMetadata &metadata) {
-  run_.gate.check();
+  run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
   const std::lock_guard guard(mutex_);
   check_open("writing tensors into");
@@ -206,7 +206,7 @@ void OpenCheckpoint::begin_commit() {
 }
 
 void OpenCheckpoint::commit() {
-  run_.gate.check();
+  run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
   const std::lock_guard guard(mutex_);
   begin_commit();
@@ -222,7 +222,7 @@ void OpenCheckpoint::commit() {
 }
 
 std::shared_ptr<SaveTicket> OpenCheckpoint::commit_async() {
-  run_.gate.check();
+  run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
   const std::lock_guard guard(mutex_);
   const auto turn = background_.take_turn();
@@ -337,7 +337,7 @@ void OpenCheckpoint::drop() {
 }
 
 void OpenCheckpoint::abort() {
-  if (run_.gate.in_child()) run_.gate.check();
+  if (run_.lifetime.in_child()) run_.lifetime.check();
   const std::lock_guard guard(mutex_);
   if (state_ == State::committed)
     throw Error(Code::state, "aborting checkpoint " + id_ +
@@ -351,7 +351,7 @@ void OpenCheckpoint::abort() {
 
 // Takes part in the others' commit, as an error. A core that is closed has no others any more.
 void OpenCheckpoint::tell_aborted() {
-  if (!sharded_ || !run_.gate.open()) return;
+  if (!sharded_ || !run_.lifetime.open()) return;
   try {
     comm::all_agree(
         run_.communicator, {comm::ApiCall::checkpoint_commit, id_}, [this]() -> std::string {

@@ -3,7 +3,7 @@
 
 #include "core/base/log.h"
 #include "core/comm/communicator.h"
-#include "core/context/gate.h"
+#include "core/context/lifetime.h"
 #include "core/master/master.h"
 #include "core/storage/storage.h"
 
@@ -12,7 +12,7 @@ namespace det::context {
 class TrainContext;
 
 struct RunParts {
-  const Gate &gate;
+  const Lifetime &lifetime;
   comm::Communicator &communicator;
   master::Master &master;
   storage::Storage &storage;

@@ -1,4 +1,4 @@
-#include "core/context/log_line.h"
+#include "core/context/process/log_line.h"
 
 #include <array>
 

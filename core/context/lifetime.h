@@ -8,7 +8,7 @@
 
 namespace det::context {
 
-class Gate {
+class Lifetime {
  public:
   bool open() const noexcept {
     return open_.load(std::memory_order_seq_cst) && !fork_guard_.in_child();

@@ -1,4 +1,4 @@
-#include "core/context/trial_options.h"
+#include "core/context/start/trial_options.h"
 
 #include <utility>
 
