@@ -57,4 +57,10 @@ std::optional<uint32_t> crc32c_in(const std::string &text) {
   return checksum;
 }
 
+void SummingSink::write(const char *bytes, size_t count) {
+  into_->write(bytes, count);
+  sum_ = det::crc32c({bytes, count}, sum_);
+  size_ += count;
+}
+
 }  // namespace det::cloud

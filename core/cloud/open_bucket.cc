@@ -4,10 +4,11 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/cloud/azure/azure_store.h"
+#include "core/cloud/azure/azure_config.h"
+#include "core/cloud/azure/azure_objects.h"
 #include "core/cloud/cloud_storage.h"
-#include "core/cloud/gcs/gcs_store.h"
-#include "core/cloud/s3/s3_store.h"
+#include "core/cloud/gcs/gcs_objects.h"
+#include "core/cloud/s3/s3_objects.h"
 #include "core/storage/storage_location.h"
 
 namespace det::cloud {

@@ -1,46 +1,48 @@
 // Requests to one object store: signed for each attempt, and tried again while that may help.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/cloud/clients.h"
-#include "core/http/message.h"
+#include "core/cloud/request_scope.h"
+#include "core/cloud/store_refusal.h"
+#include "core/http/http_client.h"
 
 namespace det::cloud {
 
-// Why a store did not do what it was asked.
-struct Refusal {
-  enum class Again {
-    no,
-    soon,       // an accident: a few times
-    throttled,  // the store has too much to do: patiently
-    renewed,    // at once, with other credentials, clock or place: three times
-  };
-
-  Code code = Code::http;
-  Again again = Again::no;
-  std::string reason;  // in the store's words, without secrets
-  std::string remedy;  // what to do, as the end of a sentence; may be empty
-};
-
 // What S3, GCS and Azure say differently. Safe from any thread.
-class Dialect {
+class Protocol {
  public:
-  virtual ~Dialect() = default;
-  // Adds what proves who asks. It may ask for credentials, and throws where there are none.
-  virtual void sign(http::HttpRequest &request) = 0;
+  virtual ~Protocol() = default;
+  // Adds what proves who asks. It may ask for credentials, as part of `scope` where there is one,
+  // and throws where there are none.
+  virtual void sign(http::HttpRequest &request, RequestScope *scope) = 0;
   // What an answer means that was not expected.
   virtual Refusal refusal_of(const http::HttpAnswer &answer) = 0;
   // The store takes the credentials of the last attempts no more, or this machine's clock is wrong:
   // the next sign() is to use new ones.
   virtual void renew(const http::HttpAnswer &answer) = 0;
+};
+
+// The clock of a store, which refuses requests that are signed for another time.
+class StoreClock {
+ public:
+  int64_t now_s() const;
+  // How far the clock of this machine is from the store's, as the answer says, where that matters
+  // and is not known yet.
+  std::optional<int64_t> skew_in(const http::HttpAnswer &answer) const;
+  // From here on requests are signed for the store's clock. False: it says nothing new.
+  bool learn(const http::HttpAnswer &answer, Logger &logger);
+
+ private:
+  std::atomic<int64_t> behind_{0};  // seconds: what the store's clock says more than ours
 };
 
 struct RequestPolicy {
@@ -67,23 +69,36 @@ struct Call {
   std::function<void(http::HttpRequest &)> before_retry{};
 };
 
+// The body of a form: name=value&...
+using FormFields = std::vector<std::pair<std::string, std::string>>;
+std::string form_of(const FormFields &fields);
+
+// Copies share their connections.
 class Requests {
  public:
   // The options' retries are left out: they would send what is not signed anew.
-  Requests(http::HttpOptions options, RequestPolicy policy, std::shared_ptr<Dialect> dialect,
+  Requests(http::HttpOptions options, RequestPolicy policy, std::shared_ptr<Protocol> protocol,
            std::shared_ptr<Logger> logger);
 
-  // Blocks, from any thread. Throws when there is no hope, with what was tried and how often.
-  // In a RequestScope it ends when that is stopped, with Code::state.
-  http::HttpAnswer perform(Call call);
+  // The same as part of `scope`, which must outlive them. Null: of none.
+  Requests within(RequestScope *scope) const;
+
+  // Blocks, from any thread. Throws when there is no hope, with what was tried and how often; with
+  // Code::state once the scope is stopped.
+  http::HttpAnswer perform(Call call) const;
+
+  // For what the store is still busy with.
+  void wait(std::chrono::milliseconds time) const;
+
+  RequestScope *scope() const { return scope_ != nullptr ? scope_ : RequestScope::current(); }
 
  private:
-  http::HttpAnswer send(http::HttpRequest request, const std::string &tried);
+  class Shared;
 
-  const RequestPolicy policy_;
-  const std::shared_ptr<Dialect> dialect_;
-  const std::shared_ptr<Logger> logger_;
-  Clients clients_;
+  http::HttpAnswer send(http::HttpRequest request, const std::string &tried) const;
+  bool wait_again(std::chrono::milliseconds time) const;
+  std::shared_ptr<Shared> shared_;
+  RequestScope *scope_ = nullptr;
 };
 
 }  // namespace det::cloud

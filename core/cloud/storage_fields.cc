@@ -23,6 +23,11 @@ constexpr std::array<std::string_view, 7> common_keys{"type",
 
 }  // namespace
 
+std::string optional_text(const Json &object, const char *member) {
+  const auto found = object.find(member);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 StorageFields::StorageFields(const Json &config, std::initializer_list<const char *> known)
     : config_(config) {
   if (!config.is_object()) refuse("it must be an object");

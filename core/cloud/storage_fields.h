@@ -10,6 +10,9 @@
 
 namespace det::cloud {
 
+// A member of any object; empty where it is absent or no text.
+std::string optional_text(const Json &object, const char *member);
+
 // Everything here throws Code::invalid, naming the key. No value is ever repeated: it may be a
 // secret.
 class StorageFields {

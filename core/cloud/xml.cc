@@ -21,7 +21,7 @@ bool has_document_type(const pugi::xml_document &document) {
 
 }  // namespace
 
-XmlAnswer::XmlAnswer(std::string_view text, std::string_view root, std::string what)
+XmlDocument::XmlDocument(std::string_view text, std::string_view root, std::string what)
     : what_(std::move(what)) {
   const pugi::xml_parse_result parsed = document_.load_buffer(text.data(), text.size(), rules);
   if (!parsed)
@@ -31,13 +31,13 @@ XmlAnswer::XmlAnswer(std::string_view text, std::string_view root, std::string w
     refuse("it is a <" + std::string(this->root().name()) + ">, not a <" + std::string(root) + ">");
 }
 
-std::string XmlAnswer::text(pugi::xml_node element, const char *child) const {
+std::string XmlDocument::text(pugi::xml_node element, const char *child) const {
   const pugi::xml_node found = element.child(child);
   if (!found) refuse("a <" + std::string(element.name()) + "> has no <" + child + ">");
   return found.text().get();
 }
 
-uint64_t XmlAnswer::number(pugi::xml_node element, const char *child) const {
+uint64_t XmlDocument::number(pugi::xml_node element, const char *child) const {
   const std::string digits = text(element, child);
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -46,7 +46,7 @@ uint64_t XmlAnswer::number(pugi::xml_node element, const char *child) const {
   return value;
 }
 
-void XmlAnswer::refuse(const std::string &why) const {
+void XmlDocument::refuse(const std::string &why) const {
   throw Error(Code::corrupt, what_ + " is damaged: " + why);
 }
 

@@ -10,13 +10,13 @@ namespace det::cloud {
 
 // A document that came from outside. Entities of its own making are not for these: none is
 // expanded.
-class XmlAnswer {
+class XmlDocument {
  public:
   // `what` names it in errors ("the list of 's3://bucket/'"). Throws Code::corrupt unless it is
   // whole and its root is called `root`.
-  XmlAnswer(std::string_view text, std::string_view root, std::string what);
-  XmlAnswer(const XmlAnswer &) = delete;
-  XmlAnswer &operator=(const XmlAnswer &) = delete;
+  XmlDocument(std::string_view text, std::string_view root, std::string what);
+  XmlDocument(const XmlDocument &) = delete;
+  XmlDocument &operator=(const XmlDocument &) = delete;
 
   // Lives as long as this.
   pugi::xml_node root() const { return document_.document_element(); }

@@ -10,12 +10,12 @@ namespace det::http {
 
 namespace {
 
-struct Meaning {
+struct ErrorClass {
   Code code;
   std::string remedy;
 };
 
-Meaning meaning_of(CURLcode code, const Peer &peer) {
+ErrorClass class_of(CURLcode code, const Peer &peer) {
   switch (code) {
     case CURLE_OPERATION_TIMEDOUT:
       return {Code::timeout, "; check that " + peer.name + " is running and not overloaded"};
@@ -44,7 +44,7 @@ Meaning meaning_of(CURLcode code, const Peer &peer) {
   }
 }
 
-Meaning meaning_of(int status) {
+ErrorClass class_of(int status) {
   switch (status) {
     case 400:
     case 422:
@@ -172,22 +172,22 @@ bool is_transient(CURLcode code) {
 
 Error transfer_error(const Peer &peer, const std::string &asked, CURLcode code,
                      const std::string &detail, int os_errno) {
-  const Meaning meaning = meaning_of(code, peer);
-  return {meaning.code,
+  const ErrorClass found = class_of(code, peer);
+  return {found.code,
           "asking " + peer.name + " (" + asked +
-              "): " + tamed(detail.empty() ? curl_easy_strerror(code) : detail) + meaning.remedy,
+              "): " + tamed(detail.empty() ? curl_easy_strerror(code) : detail) + found.remedy,
           os_errno};
 }
 
 Error answer_error(const HttpAnswer &answer, const std::string &reason) {
-  const Meaning meaning = meaning_of(answer.status);
+  const ErrorClass found = class_of(answer.status);
   std::string message =
       "asking the master (" + answer.asked + "): status " + std::to_string(answer.status);
   if (!reason.empty()) message += ": " + tamed(reason);
   // Where it points to may carry a secret in its query, or as user and password.
   if (!answer.location.empty() && answer.location.find('@') == std::string::npos)
     message += ", to " + tamed(without_query(answer.location));
-  return {meaning.code, message + meaning.remedy, 0, answer.status};
+  return {found.code, message + found.remedy, 0, answer.status};
 }
 
 }  // namespace det::http

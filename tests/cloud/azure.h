@@ -3,7 +3,7 @@
 
 #include "core/base/environment.h"
 #include "core/base/json.h"
-#include "core/cloud/azure/azure_store.h"
+#include "core/cloud/azure/azure_objects.h"
 
 namespace det::cloud {
 

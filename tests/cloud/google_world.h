@@ -75,7 +75,9 @@ class World {
                                            std::make_shared<Logger>(LogLevel::error)),
             "the-scope"};
   }
-  static std::string token() { return application_default_credentials(context())->fetch().value; }
+  static std::string token() {
+    return application_default_credentials(context())->fetch(nullptr).value;
+  }
 
   const TemporaryDirectory directory;
 

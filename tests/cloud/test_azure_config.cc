@@ -1,10 +1,9 @@
 // What checkpoint_storage may say of Azure, and the signature that follows from it.
 #include "core/base/base64.h"
 #include "core/base/json.h"
-#include "core/cloud/azure/azure_batch.h"
 #include "core/cloud/azure/azure_config.h"
-#include "core/cloud/azure/connection_string.h"
-#include "core/cloud/azure/shared_key.h"
+#include "core/cloud/azure/azure_credentials.h"
+#include "core/cloud/batch.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 

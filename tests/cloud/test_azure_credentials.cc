@@ -6,7 +6,7 @@
 
 #include "core/base/json.h"
 #include "core/cloud/azure/azure_credentials.h"
-#include "core/cloud/azure/entra_request.h"
+#include "core/cloud/azure/azure_token.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/python_server.h"
@@ -48,7 +48,7 @@ std::unique_ptr<AzureCredentials> credentials(const AzureConfig &config = config
 
 std::string authorization(AzureCredentials &credentials) {
   http::HttpRequest request{.url = "https://name.blob.core.windows.net/c/key"};
-  credentials.sign(request);
+  credentials.sign(request, nullptr);
   return request.headers.empty() ? "" : request.headers.back().value;
 }
 
@@ -134,7 +134,7 @@ void answers_that_hold_no_token_are_told(void **) {
   for (const char *answer : {"", "<html>", "[]", "{}", R"({"access_token": 7})",
                              R"({"access_token": ""})", R"({"access_token": "a\nb"})"})
     expect_error(Code::corrupt, [&] { azure_token_of(answer, "nobody"); });
-  const auto now = Renewed<std::string>::Clock::now();
+  const auto now = Refreshable<std::string>::Clock::now();
   const auto end = azure_token_of(R"({"access_token": "t", "expires_in": 60})", "me").ends;
   assert_true(end > now + std::chrono::seconds(50) && end < now + std::chrono::seconds(600));
   assert_true(azure_token_of(R"({"access_token": "t", "expires_on": "4102444800"})", "me").ends >
@@ -145,7 +145,7 @@ void sas_is_added_to_the_url_and_its_end_told(void **) {
   const auto own =
       credentials(config_of(R"(, "credential": "?sv=1&se=2020-01-01T00%3A00%3A00Z&sig=x%3D")"));
   http::HttpRequest request{.url = "https://h/c?comp=list"};
-  own->sign(request);
+  own->sign(request, nullptr);
   assert_equal(request.url,
                std::string("https://h/c?comp=list&sv=1&se=2020-01-01T00%3A00%3A00Z&sig=x%3D"));
   assert_true(contains(own->remedy(), "ended at 2020-01-01T00:00:00Z"));

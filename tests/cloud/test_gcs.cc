@@ -1,7 +1,7 @@
 // Google Cloud Storage as fake-gcs-server speaks it.
 #include "core/base/environment.h"
 #include "core/base/json.h"
-#include "core/cloud/gcs/gcs_store.h"
+#include "core/cloud/gcs/gcs_objects.h"
 #include "tests/cloud/suite.h"
 
 int test_gcs() {

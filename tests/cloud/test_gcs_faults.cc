@@ -3,7 +3,7 @@
 #include "core/base/crc32c.h"
 #include "core/base/environment.h"
 #include "core/cloud/checksum.h"
-#include "core/cloud/gcs/gcs_store.h"
+#include "core/cloud/gcs/gcs_objects.h"
 #include "tests/cloud/google_world.h"
 #include "tests/cloud/suite.h"
 

@@ -51,7 +51,7 @@ void service_account_signs_for_its_token(void **) {
   World::answer({{"POST /token", {google::token_answer("token-1")}}});
   const auto credentials = application_default_credentials(World::context());
   assert_equal(credentials->name(), "the service account 'job@project.iam'");
-  const AccessToken token = credentials->fetch();
+  const AccessToken token = credentials->fetch(nullptr);
   assert_equal(token.value, "token-1");
   const auto lasts = token.ends - std::chrono::system_clock::now();
   assert_true(lasts > std::chrono::minutes{58} && lasts < std::chrono::minutes{60});
@@ -79,7 +79,7 @@ void user_of_gcloud_refreshes(void **) {
   World::answer({{"POST /token", {google::token_answer("token-2")}}});
   const auto credentials = application_default_credentials(World::context());
   assert_equal(credentials->quota_project, "project-of-file");
-  assert_equal(credentials->fetch().value, "token-2");
+  assert_equal(credentials->fetch(nullptr).value, "token-2");
   assert_equal(World::form(World::asked()[0]), Json({{"grant_type", "refresh_token"},
                                                      {"refresh_token", "secret-to-refresh"},
                                                      {"client_id", "the-client"},
@@ -111,7 +111,7 @@ void workload_identity_is_exchanged_and_acts_as_an_account(void **) {
        {"POST " + path,
         {{{"body",
            {{"accessToken", "of-the-account"}, {"expireTime", "2099-01-01T00:00:00Z"}}}}}}});
-  const AccessToken token = application_default_credentials(World::context())->fetch();
+  const AccessToken token = application_default_credentials(World::context())->fetch(nullptr);
   assert_equal(token.value, "of-the-account");
   assert_true(token.ends > std::chrono::system_clock::now() + std::chrono::hours{24});
   const Json asked = World::asked();
@@ -189,7 +189,7 @@ void account_acts_as_another(void **) {
        {"POST " + path,
         {{{"body", {{"accessToken", "of-the-other"}, {"expireTime", "2099-01-01T00:00:00Z"}}}}}}});
   const auto credentials = application_default_credentials(World::context());
-  assert_equal(credentials->fetch().value, "of-the-other");
+  assert_equal(credentials->fetch(nullptr).value, "of-the-other");
   assert_true(contains(credentials->name(), "'other@project.iam'"));
   assert_equal(parse_json(World::asked()[1]["body"].get<std::string>(), "body")["delegates"],
                Json::array({"between@project.iam"}));

@@ -1,5 +1,5 @@
 // S3 as MinIO and versitygw speak it.
-#include "core/cloud/s3/s3_store.h"
+#include "core/cloud/s3/s3_objects.h"
 #include "tests/cloud/s3.h"
 #include "tests/cloud/suite.h"
 

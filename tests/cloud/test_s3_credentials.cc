@@ -2,7 +2,8 @@
 #include <chrono>
 
 #include "core/cloud/s3/aws_profiles.h"
-#include "core/cloud/s3/credential_sources.h"
+#include "core/cloud/s3/s3_credentials.h"
+#include "core/cloud/s3/s3_options.h"
 #include "tests/cloud/aws_environment.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"

@@ -1,7 +1,7 @@
 // S3 where something goes wrong: real stores behind a proxy that spoils exchanges, and refusals
 // that they give only when scripted.
 #include "core/cloud/request_scope.h"
-#include "core/cloud/s3/s3_store.h"
+#include "core/cloud/s3/s3_objects.h"
 #include "tests/cloud/s3.h"
 #include "tests/cloud/suite.h"
 #include "tests/python_server.h"

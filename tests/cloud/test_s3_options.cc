@@ -1,6 +1,5 @@
 // What checkpoint_storage, the environment and a profile make of a bucket, and where it is asked.
 #include "core/base/json.h"
-#include "core/cloud/s3/s3_endpoint.h"
 #include "core/cloud/s3/s3_options.h"
 #include "tests/cloud/aws_environment.h"
 #include "tests/cmocka.h"

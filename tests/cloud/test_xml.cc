@@ -9,7 +9,7 @@ using namespace det;
 using namespace det::cloud;
 
 void elements_are_read(void **) {
-  const XmlAnswer answer(
+  const XmlDocument answer(
       "\xEF\xBB\xBF<?xml version='1.0'?>\n<List xmlns='urn:s'><Size>18446744073709551615</Size>"
       "<Key>a&amp;b&#13;&lt;</Key><Space> </Space><Empty/></List>",
       "List", "a list");
@@ -23,10 +23,11 @@ void damage_is_told(void **) {
   for (const char *text : {"", "no XML", "<List>", "<List><Size>1</List>", "<Other/>", "<List/",
                            "<html></html>", "<!DOCTYPE l [<!ENTITY e 'eeee'>]><List>&e;</List>"}) {
     const std::string message =
-        expect_error(Code::corrupt, [&] { XmlAnswer(text, "List", "a list"); });
+        expect_error(Code::corrupt, [&] { XmlDocument(text, "List", "a list"); });
     assert_true(message.starts_with("a list is damaged: "));
   }
-  const XmlAnswer answer("<List><Size>1x</Size><Below>-1</Below><None/></List>", "List", "a list");
+  const XmlDocument answer("<List><Size>1x</Size><Below>-1</Below><None/></List>", "List",
+                           "a list");
   for (const char *child : {"Size", "Below", "None", "Absent"})
     expect_error(Code::corrupt, [&] { answer.number(answer.root(), child); });
   expect_error(Code::corrupt, [&] { answer.text(answer.root(), "Absent"); });
@@ -42,8 +43,8 @@ void errors_are_found_where_there_are_some(void **) {
 void what_is_written_is_read_again(void **) {
   const std::string key = "a <b> & \"c\"\r\n\t\xC3\xA9";
   assert_true(fits_xml(key));
-  const XmlAnswer answer("<Delete><Key>" + xml_escaped(key) + "</Key></Delete>", "Delete",
-                         "a call");
+  const XmlDocument answer("<Delete><Key>" + xml_escaped(key) + "</Key></Delete>", "Delete",
+                           "a call");
   assert_equal(answer.text(answer.root(), "Key"), key);
 }
 

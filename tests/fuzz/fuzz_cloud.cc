@@ -4,12 +4,12 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/cloud/azure/azure_batch.h"
-#include "core/cloud/azure/azure_refusal.h"
-#include "core/cloud/azure/connection_string.h"
+#include "core/cloud/azure/azure_config.h"
+#include "core/cloud/azure/azure_protocol.h"
+#include "core/cloud/batch.h"
 #include "core/cloud/gcs/google_answer.h"
 #include "core/cloud/s3/s3_answers.h"
-#include "core/cloud/s3/s3_refusal.h"
+#include "core/cloud/s3/s3_protocol.h"
 #include "core/cloud/xml.h"
 
 namespace {

@@ -16,7 +16,7 @@ std::string maybe(pugi::xml_node element, const char *child) {
 }
 
 // Keys as they were asked for, since XML cannot say all of them: a form's encoding.
-std::string key_in(const XmlAnswer &answer, pugi::xml_node element, const char *child) {
+std::string key_in(const XmlDocument &answer, pugi::xml_node element, const char *child) {
   std::string key = answer.text(element, child);
   if (maybe(answer.root(), "EncodingType") != "url") return key;
   std::replace(key.begin(), key.end(), '+', ' ');
@@ -27,7 +27,7 @@ int64_t time_in(pugi::xml_node element, const char *child) {
   return parse_iso8601(maybe(element, child)).value_or(0) / 1000;
 }
 
-bool has_more(const XmlAnswer &answer) { return maybe(answer.root(), "IsTruncated") == "true"; }
+bool has_more(const XmlDocument &answer) { return maybe(answer.root(), "IsTruncated") == "true"; }
 
 [[noreturn]] void refuse_page(const std::string &what) {
   throw Error(Code::corrupt, what + " is damaged: it goes on, but does not say where");
@@ -36,7 +36,7 @@ bool has_more(const XmlAnswer &answer) { return maybe(answer.root(), "IsTruncate
 }  // namespace
 
 ObjectPage read_object_page(const std::string &text, const std::string &what) {
-  const XmlAnswer answer(text, "ListBucketResult", what);
+  const XmlDocument answer(text, "ListBucketResult", what);
   ObjectPage page;
   for (const pugi::xml_node found : answer.root().children("Contents"))
     page.objects.push_back({key_in(answer, found, "Key"), answer.number(found, "Size"),
@@ -47,7 +47,7 @@ ObjectPage read_object_page(const std::string &text, const std::string &what) {
 }
 
 PartPage read_part_page(const std::string &text, const std::string &what) {
-  const XmlAnswer answer(text, "ListPartsResult", what);
+  const XmlDocument answer(text, "ListPartsResult", what);
   PartPage page;
   for (const pugi::xml_node found : answer.root().children("Part"))
     page.parts.push_back({static_cast<int>(answer.number(found, "PartNumber")),
@@ -59,7 +59,7 @@ PartPage read_part_page(const std::string &text, const std::string &what) {
 }
 
 UploadPage read_upload_page(const std::string &text, const std::string &what) {
-  const XmlAnswer answer(text, "ListMultipartUploadsResult", what);
+  const XmlDocument answer(text, "ListMultipartUploadsResult", what);
   UploadPage page;
   for (const pugi::xml_node found : answer.root().children("Upload"))
     page.uploads.push_back({key_in(answer, found, "Key"), answer.text(found, "UploadId"),
@@ -72,7 +72,7 @@ UploadPage read_upload_page(const std::string &text, const std::string &what) {
 }
 
 std::vector<KeyRefusal> read_removals(const std::string &text, const std::string &what) {
-  const XmlAnswer answer(text, "DeleteResult", what);
+  const XmlDocument answer(text, "DeleteResult", what);
   std::vector<KeyRefusal> refusals;
   for (const pugi::xml_node found : answer.root().children("Error"))
     refusals.push_back({maybe(found, "Key"), maybe(found, "Code"), maybe(found, "Message")});
