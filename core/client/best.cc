@@ -9,7 +9,7 @@
 #include "core/base/json.h"
 #include "core/client/client.h"
 #include "core/client/metric_series.h"
-#include "core/engine/searcher_metric.h"
+#include "core/engine/runs/searcher_metric.h"
 #include "core/storage/storage_location.h"
 
 namespace det::client {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/base/json_fwd.h"
-#include "core/engine/control.h"
-#include "core/engine/page.h"
+#include "core/engine/records/control.h"
+#include "core/engine/records/page.h"
 #include "core/master/rest/connect.h"
 #include "core/storage/storage.h"
 

@@ -8,7 +8,7 @@
 #include "core/base/json.h"
 #include "core/client/client.h"
 #include "core/client/importance.h"
-#include "core/engine/searcher_metric.h"
+#include "core/engine/runs/searcher_metric.h"
 
 namespace det::client {
 

@@ -9,7 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/codec/metrics.h"
-#include "core/engine/best_validation.h"
+#include "core/engine/runs/best_validation.h"
 
 namespace det::client {
 

@@ -3,7 +3,7 @@
 #include "core/client/rest_client.h"
 #include "core/client/rest_entries.h"
 #include "core/codec/unmanaged.h"
-#include "core/engine/find.h"
+#include "core/engine/records/find.h"
 
 namespace det::client {
 

@@ -3,7 +3,7 @@
 #include "core/client/rest_client.h"
 #include "core/client/rest_entries.h"
 #include "core/codec/steering.h"
-#include "core/engine/notes.h"
+#include "core/engine/records/notes.h"
 
 namespace det::client {
 

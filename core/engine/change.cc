@@ -1,6 +1,6 @@
 #include "core/engine/change.h"
 
-#include "core/engine/signal_watch.h"
+#include "core/engine/runs/signal_watch.h"
 
 namespace det::engine {
 

@@ -11,7 +11,7 @@
 #include "core/base/file.h"
 #include "core/base/uuid.h"
 #include "core/engine/experiment.h"
-#include "core/engine/lifecycle.h"
+#include "core/engine/runs/lifecycle.h"
 #include "core/engine/store.h"
 #include "core/engine/store_places.h"
 #include "core/journal/run_directory.h"

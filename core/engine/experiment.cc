@@ -9,8 +9,8 @@
 #include "core/base/fifo.h"
 #include "core/base/file.h"
 #include "core/config/secrets.h"
-#include "core/engine/checkpoint_records.h"
-#include "core/engine/lifecycle.h"
+#include "core/engine/checkpoints/checkpoint_records.h"
+#include "core/engine/runs/lifecycle.h"
 #include "core/engine/store_places.h"
 
 namespace det::engine {

@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
 
 #include "core/base/file.h"
 #include "core/engine/database.h"
@@ -35,22 +38,29 @@ Database open_store(const std::filesystem::path &store_directory, bool create,
 Database open_other_store(const std::filesystem::path &store_directory);
 std::string read_cluster_id(const std::filesystem::path &store_directory);
 
-// One connection to it, for the files of this room. Used by one thread at a time.
+// One connection to it, for the files of this room. Used by one thread at a time: where several
+// threads share it, by the one that holds lock().
 class Store {
  public:
   // As open_store().
-  Store(std::filesystem::path directory, bool create, StoreOptions options = {});
+  Store(std::filesystem::path directory, bool create, StoreOptions options = {})
+      : directory_(std::move(directory)),
+        options_(std::move(options)),
+        database_(open_store(directory_, create, options_)),
+        waking_(make_fifo_waking(directory_, {options_.recheck, options_.on_network})) {}
 
   const std::filesystem::path &directory() const { return directory_; }
   const StoreOptions &options() const { return options_; }
   const Waking &waking() const { return *waking_; }
   Database &database() { return database_; }
+  [[nodiscard]] std::unique_lock<std::mutex> lock() const { return std::unique_lock(*mutex_); }
 
  private:
   std::filesystem::path directory_;
   StoreOptions options_;
   Database database_;
   std::unique_ptr<Waking> waking_;
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
 };
 
 }  // namespace det::engine

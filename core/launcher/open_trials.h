@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/engine/lead.h"
+#include "core/engine/supervision/lead.h"
 
 namespace det::launcher {
 

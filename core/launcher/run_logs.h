@@ -11,7 +11,7 @@
 
 #include "core/base/json_fwd.h"
 #include "core/base/log.h"
-#include "core/engine/lead.h"
+#include "core/engine/supervision/lead.h"
 #include "core/launcher/log_follower.h"
 #include "core/launcher/log_policies.h"
 

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/engine/garbage.h"
-#include "core/engine/recover_runs.h"
-#include "core/engine/resume.h"
+#include "core/engine/checkpoints/garbage.h"
+#include "core/engine/records/resume.h"
+#include "core/engine/runs/recover_runs.h"
 #include "core/launcher/runnable.h"
 
 namespace det::launcher {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/log.h"
-#include "core/engine/lead.h"
+#include "core/engine/supervision/lead.h"
 #include "core/launcher/launch_queue.h"
 #include "core/launcher/launcher.h"
 #include "core/launcher/open_trials.h"

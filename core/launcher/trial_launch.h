@@ -8,7 +8,7 @@
 
 #include "core/base/json_fwd.h"
 #include "core/engine/experiment.h"
-#include "core/engine/run_info.h"
+#include "core/engine/runs/run_info.h"
 #include "core/launcher/launcher.h"
 
 namespace det::launcher {

@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/engine/recover_runs.h"
+#include "core/engine/runs/recover_runs.h"
 #include "core/launcher/exit_facts.h"
 #include "core/launcher/trial_launch.h"
 #include "core/storage/storage.h"

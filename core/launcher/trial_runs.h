@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/log.h"
-#include "core/engine/lead.h"
+#include "core/engine/supervision/lead.h"
 #include "core/launcher/entrypoint.h"
 #include "core/launcher/launcher.h"
 #include "core/launcher/run_logs.h"

@@ -1,6 +1,6 @@
 #include "core/launcher/verdict.h"
 
-#include "core/engine/transitions.h"
+#include "core/engine/supervision/transitions.h"
 
 namespace det::launcher {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/engine/lead.h"
+#include "core/engine/supervision/lead.h"
 #include "core/search/search.h"
 
 namespace det::launcher {

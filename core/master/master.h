@@ -13,7 +13,7 @@
 #include "core/base/json_fwd.h"
 #include "core/base/report.h"
 #include "core/base/wake.h"
-#include "core/engine/run_info.h"
+#include "core/engine/runs/run_info.h"
 
 namespace det::master {
 

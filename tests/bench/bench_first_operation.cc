@@ -9,7 +9,7 @@
 
 #include <filesystem>
 
-#include "core/engine/transitions.h"
+#include "core/engine/supervision/transitions.h"
 #include "core/launcher/local/local_launcher.h"
 #include "core/launcher/supervisor.h"
 #include "tests/bench/measure.h"

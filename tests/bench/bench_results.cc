@@ -4,7 +4,7 @@
 
 #include "core/base/json.h"
 #include "core/client/client.h"
-#include "core/engine/best_validation.h"
+#include "core/engine/runs/best_validation.h"
 #include "core/engine/store.h"
 #include "tests/bench/measure.h"
 #include "tests/temporary_directory.h"

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "core/client/embedded_client.h"
-#include "core/engine/report_writer.h"
+#include "core/engine/runs/report_writer.h"
 #include "core/engine/store.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/engine/engine.h"
-#include "core/engine/live_run.h"
+#include "core/engine/runs/live_run.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/temporary_directory.h"
@@ -90,7 +90,7 @@ inline engine::CheckpointReport checkpoint(const std::string &id, int64_t steps)
 }
 
 inline std::string state_of_trial(engine::Engine &engine, int64_t trial_id) {
-  return engine.get_trial(trial_id).at("state").get<std::string>();
+  return engine.trials().get(trial_id).at("state").get<std::string>();
 }
 
 using BehaviourTest = void (*)(const World &);

@@ -11,9 +11,9 @@ void a_checkpoint_is_recorded_once(const World &world) {
   expect_error(Code::conflict, [&] { run->report_checkpoint(checkpoint("a", 6)); });
   expect_error(Code::invalid, [&] { run->report_checkpoint(checkpoint("b", -1)); });
   engine::Engine engine = world.engine();
-  assert_int_equal(engine.list_checkpoints(0, {}).at("checkpoints").size(), 1);
-  assert_int_equal(engine.get_checkpoint("a").at("size").get<int64_t>(), 100);
-  expect_error(Code::not_found, [&] { engine.get_checkpoint("b"); });
+  assert_int_equal(engine.checkpoints().list(0, {}).at("checkpoints").size(), 1);
+  assert_int_equal(engine.checkpoints().get("a").at("size").get<int64_t>(), 100);
+  expect_error(Code::not_found, [&] { engine.checkpoints().get("b"); });
 }
 
 void the_next_run_starts_from_the_latest_that_is_whole(const World &world) {
@@ -45,7 +45,8 @@ void the_best_and_the_latest_are_kept(const World &world) {
   run->complete_operation(10, {});
   run->end(engine::RunExit::ok);
   engine::Engine engine = world.engine();
-  const Json garbage = engine.collect_garbage(run->info().experiment_id, true, quiet());
+  const Json garbage =
+      engine.checkpoints().collect_garbage(run->info().experiment_id, true, quiet());
   assert_int_equal(garbage.at("checkpoints").size(), 2);
   assert_equal(garbage.at("checkpoints")[0].at("uuid").get<std::string>(), "at1");
   assert_equal(garbage.at("checkpoints")[1].at("uuid").get<std::string>(), "at3");
@@ -57,13 +58,14 @@ void one_that_an_experiment_starts_from_is_kept(const World &world) {
   run->report_checkpoint(checkpoint("latest", 2));
   engine::Engine engine = world.engine();
   const auto garbage = [&] {
-    return engine.collect_garbage(run->info().experiment_id, true, quiet())
+    return engine.checkpoints()
+        .collect_garbage(run->info().experiment_id, true, quiet())
         .at("checkpoints")
         .size();
   };
   assert_int_equal(garbage(), 1);
-  engine.create_experiment({{"name", "heir"}, {"searcher", {{"source_checkpoint_uuid", "source"}}}},
-                           "", {});
+  engine.experiments().create(
+      {{"name", "heir"}, {"searcher", {{"source_checkpoint_uuid", "source"}}}}, "", {});
   assert_int_equal(garbage(), 0);
 }
 
@@ -95,7 +97,8 @@ void what_later_ones_leave_behind_is_withdrawn(const World &world) {
   run->end(engine::RunExit::ok);
   // The rule of the end finds no more.
   engine::Engine engine = world.engine();
-  const Json garbage = engine.collect_garbage(run->info().experiment_id, true, quiet());
+  const Json garbage =
+      engine.checkpoints().collect_garbage(run->info().experiment_id, true, quiet());
   assert_int_equal(garbage.at("checkpoints").size(), 0);
 }
 
@@ -106,7 +109,7 @@ void what_a_trial_or_a_person_needs_is_not_withdrawn(const World &world) {
   };
   save("held", 1);
   save("source", 2);
-  world.engine().create_experiment(
+  world.engine().experiments().create(
       {{"name", "heir"}, {"searcher", {{"source_checkpoint_uuid", "source"}}}}, "", {});
   save("furthest", 9);
   // A program that begins anew: the trial would go on from the other one.
@@ -122,23 +125,25 @@ void what_a_person_pins_stays(const World &world) {
   auto run = world.start();
   engine::Engine engine = world.engine();
   for (int i = 1; i <= 3; ++i) run->report_checkpoint(checkpoint("at" + std::to_string(i), i));
-  assert_false(engine.get_checkpoint("at1").at("pinned").get<bool>());
-  assert_true(engine.pin_checkpoint("at1", true).at("pinned").get<bool>());
-  engine.pin_checkpoint("at1", true);
+  assert_false(engine.checkpoints().get("at1").at("pinned").get<bool>());
+  assert_true(engine.checkpoints().pin("at1", true).at("pinned").get<bool>());
+  engine.checkpoints().pin("at1", true);
   assert_equal(withdrawn(*run, {}), Ids({"at2"}));
-  expect_error(Code::state, [&] { engine.pin_checkpoint("at2", true); });
-  expect_error(Code::not_found, [&] { engine.pin_checkpoint("at9", true); });
+  expect_error(Code::state, [&] { engine.checkpoints().pin("at2", true); });
+  expect_error(Code::not_found, [&] { engine.checkpoints().pin("at9", true); });
   const auto refused = [](const auto &call) {
     assert_true(contains(expect_error(Code::state, call), "`det checkpoints unpin`"));
   };
   refused([&] { run->withdraw_checkpoint("at1"); });
   run->complete_operation(10, {});
   run->end(engine::RunExit::ok);
-  refused([&] { engine.delete_checkpoint("at1", quiet()); });
-  refused([&] { engine.begin_deletion(1); });
-  const auto garbage = [&] { return engine.collect_garbage(1, true, quiet()).at("checkpoints"); };
+  refused([&] { engine.checkpoints().remove("at1", quiet()); });
+  refused([&] { engine.deletion(1).begin(); });
+  const auto garbage = [&] {
+    return engine.checkpoints().collect_garbage(1, true, quiet()).at("checkpoints");
+  };
   assert_int_equal(garbage().size(), 1);  // at2
-  assert_false(engine.pin_checkpoint("at1", false).at("pinned").get<bool>());
+  assert_false(engine.checkpoints().pin("at1", false).at("pinned").get<bool>());
   assert_int_equal(garbage().size(), 2);
 }
 

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "core/engine/lead.h"
+#include "core/engine/supervision/lead.h"
 #include "tests/engine/suite.h"
 
 namespace det::test {
@@ -26,7 +26,7 @@ const Json random_search{
 
 int64_t new_search(const World &world) {
   engine::Engine engine = world.engine();
-  return engine.create_experiment(random_search, "text", {{"./train"}, "/", {}, false, {}});
+  return engine.experiments().create(random_search, "text", {{"./train"}, "/", {}, false, {}});
 }
 
 std::unique_ptr<engine::Lead> lead(const World &world, int64_t experiment,
@@ -104,7 +104,7 @@ void trials_go_on_in_the_order_in_which_the_search_asked(const World &world) {
                         {"max_length", {{"batches", 16}}}};
   engine::Engine engine = world.engine();
   const int64_t experiment =
-      engine.create_experiment(config, "text", {{"./train"}, "/", {}, false, {}});
+      engine.experiments().create(config, "text", {{"./train"}, "/", {}, false, {}});
   auto led = lead(world, experiment, config);
   led->change_state(engine::state::active);
   led->begin();
@@ -134,7 +134,7 @@ void a_run_waits_a_moment_for_the_program_that_decides_its_search(const World &w
   config["searcher"] = {{"name", "custom"}, {"metric", "loss"}};
   engine::Engine engine = patient.engine();
   const int64_t experiment =
-      engine.create_experiment(config, "text", {{"./train"}, "/", {}, false, {}});
+      engine.experiments().create(config, "text", {{"./train"}, "/", {}, false, {}});
   auto led = lead(patient, experiment, config);
   led->change_state(engine::state::active);
   led->begin();
@@ -171,10 +171,10 @@ void who_posts_does_not_wait_for_ever_either(const World &world) {
   Json config = random_search;
   config["searcher"] = {{"name", "custom"}};
   const int64_t experiment =
-      engine.create_experiment(config, "text", {{"./train"}, "/", {}, false, {}});
-  expect_error(Code::unavailable, [&] { engine.post_operations(experiment, 1, Json::array()); });
+      engine.experiments().create(config, "text", {{"./train"}, "/", {}, false, {}});
+  expect_error(Code::unavailable, [&] { engine.searches().post(experiment, 1, Json::array()); });
   engine::Lead led(hasty.directory(), experiment, hasty.options());
-  expect_error(Code::timeout, [&] { engine.post_operations(experiment, 1, Json::array()); });
+  expect_error(Code::timeout, [&] { engine.searches().post(experiment, 1, Json::array()); });
   assert_true(led.posts().empty());
 }
 
@@ -189,7 +189,7 @@ void what_a_run_prints_is_there_once_with_where_to_go_on(const World &world) {
   assert_equal(led->log_offset(1, 1), 30U);
   assert_true(led->run_standing(1, 1).restarts_forbidden);
   engine::Engine engine = world.engine();
-  assert_equal(engine.list_logs(1, {}).at("logs").size(), 4U);
+  assert_equal(engine.trials().logs(1, {}).at("logs").size(), 4U);
 }
 
 void a_search_that_fails_ends_its_experiment_and_says_why(const World &world) {
@@ -202,7 +202,7 @@ void a_search_that_fails_ends_its_experiment_and_says_why(const World &world) {
   assert_equal(led->control().state, "STOPPING_ERROR");
   assert_equal(led->finish(), "ERROR");
   engine::Engine engine = world.engine();
-  assert_equal(engine.describe_experiment(experiment).at("error").get<std::string>(),
+  assert_equal(engine.experiments().describe(experiment).at("error").get<std::string>(),
                "there is no way");
 }
 
@@ -213,7 +213,7 @@ void what_people_do_reaches_the_supervisor(const World &world) {
   led->begin();
   const int64_t before = led->control().count;
   engine::Engine engine = world.engine();
-  engine.control(engine::Target::experiment, experiment, engine::Action::pause);
+  engine.control().act(engine::Target::experiment, experiment, engine::Action::pause);
   pollfd news{led->seat().wake_fd(), POLLIN, 0};
   assert_int_equal(poll(&news, 1, -1), 1);
   assert_true(led->control().count > before);

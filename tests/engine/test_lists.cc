@@ -18,7 +18,7 @@ std::vector<int64_t> walk(engine::Engine &engine, int64_t experiment_id, engine:
   page.limit = 2;
   for (Json next = 0; !next.is_null();) {
     page.after = next.get<int64_t>();
-    const Json list = engine.list_trials(experiment_id, page);
+    const Json list = engine.trials().list(experiment_id, page);
     assert_true(list.at("trials").size() <= 2);
     for (const int64_t id : ids_of(list.at("trials"))) ids.push_back(id);
     next = list.at("next");
@@ -31,12 +31,12 @@ void pages_lead_through_all_in_either_direction(const World &world) {
   engine::Engine engine = world.engine();
   assert_equal(walk(engine, 0, {}), (std::vector<int64_t>{1, 2, 3, 4, 5}));
   assert_equal(walk(engine, 0, {.descending = true}), (std::vector<int64_t>{5, 4, 3, 2, 1}));
-  assert_equal(engine.list_experiments({}).at("experiments").size(), 5U);
+  assert_equal(engine.experiments().list({}).at("experiments").size(), 5U);
   // Behind the first page as well.
-  assert_equal(ids_of(engine.list_experiments({.after = 4}).at("experiments")),
+  assert_equal(ids_of(engine.experiments().list({.after = 4}).at("experiments")),
                std::vector<int64_t>{5});
-  expect_error(Code::not_found, [&] { engine.get_trial(6); });
-  expect_error(Code::not_found, [&] { engine.get_experiment(6); });
+  expect_error(Code::not_found, [&] { engine.trials().get(6); });
+  expect_error(Code::not_found, [&] { engine.experiments().get(6); });
 }
 
 std::vector<int64_t> experiments_of(engine::Engine &engine, engine::Page page) {
@@ -44,7 +44,7 @@ std::vector<int64_t> experiments_of(engine::Engine &engine, engine::Page page) {
   page.limit = 2;
   for (Json next = 0; !next.is_null();) {
     page.after = next.get<int64_t>();
-    const Json list = engine.list_experiments(page);
+    const Json list = engine.experiments().list(page);
     for (const int64_t id : ids_of(list.at("experiments"))) ids.push_back(id);
     next = list.at("next");
   }
@@ -91,11 +91,11 @@ void lists_have_what_matches(const World &world) {
   assert_equal(walk(engine, 4, {.filter = {.archived = Archived::only}}),
                (std::vector<int64_t>{4}));
   assert_equal(walk(engine, 1, {.filter = {.archived = Archived::only}}), std::vector<int64_t>{});
-  expect_error(Code::not_found, [&] { engine.list_trials(9, {}); });
-  expect_error(Code::not_found, [&] { engine.list_checkpoints(9, {}); });
+  expect_error(Code::not_found, [&] { engine.trials().list(9, {}); });
+  expect_error(Code::not_found, [&] { engine.checkpoints().list(9, {}); });
   for (const engine::Filter &filter :
        std::vector<engine::Filter>{{.tag = "good"}, {.archived = Archived::with}})
-    expect_error(Code::invalid, [&] { engine.list_checkpoints(0, {.filter = filter}); });
+    expect_error(Code::invalid, [&] { engine.checkpoints().list(0, {.filter = filter}); });
 }
 
 void states_are_read_in_any_case_and_unknown_ones_refused(const World &) {
@@ -114,7 +114,7 @@ void a_checkpoint_is_found_by_the_beginning_of_its_id(const World &world) {
     run->report_checkpoint(checkpoint(id, ++step));
   engine::Engine engine = world.engine();
   const auto found = [&](const char *text) {
-    return engine.find_checkpoint(text).at("uuid").get<std::string>();
+    return engine.checkpoints().find(text).at("uuid").get<std::string>();
   };
   assert_string_equal(found("abcd2").c_str(), "abcd2222");
   assert_string_equal(found("ABCE").c_str(), "abce1111");
@@ -137,14 +137,14 @@ void a_trial_is_found_by_its_id_or_its_external_id(const World &world) {
     engine::start_live_run(request)->end(engine::RunExit::ok);
   }
   engine::Engine engine = world.engine();
-  assert_equal(engine.find_trial("2"), 2);  // the id wins
-  assert_equal(engine.find_trial("external:2"), 1);
-  assert_equal(engine.find_trial("digits"), 2);
-  assert_equal(engine.find_trial("7"), 3);
+  assert_equal(engine.trials().find("2"), 2);  // the id wins
+  assert_equal(engine.trials().find("external:2"), 1);
+  assert_equal(engine.trials().find("digits"), 2);
+  assert_equal(engine.trials().find("7"), 3);
   for (const char *text : {"8", "digit", "external:3", "-1", "1x", "99999999999999999999"})
-    expect_error(Code::not_found, [&] { engine.find_trial(text); });
+    expect_error(Code::not_found, [&] { engine.trials().find(text); });
   for (const char *text : {"", "external:"})
-    expect_error(Code::invalid, [&] { engine.find_trial(text); });
+    expect_error(Code::invalid, [&] { engine.trials().find(text); });
 }
 
 void what_runs_is_told_from_what_died(const World &world) {
@@ -152,8 +152,8 @@ void what_runs_is_told_from_what_died(const World &world) {
   auto other = world.start();
   engine::Engine engine = world.engine();
   const auto running = [&] {
-    const Json trials = engine.list_trials(0, {}).at("trials");
-    const Json experiments = engine.list_experiments({}).at("experiments");
+    const Json trials = engine.trials().list(0, {}).at("trials");
+    const Json experiments = engine.experiments().list({}).at("experiments");
     return trials[0].at("running").dump() + trials[1].at("running").dump() +
            experiments[0].at("running").dump() + experiments[1].at("running").dump();
   };
@@ -163,8 +163,8 @@ void what_runs_is_told_from_what_died(const World &world) {
       .database()
       .run("UPDATE runs SET process=json_set(process, '$.start_ticks', 1) WHERE trial_id=2");
   assert_string_equal(running().c_str(), "truefalse10");
-  assert_equal(engine.get_trial(2).at("running"), false);
-  assert_equal(engine.get_trial(2).at("state"), "ACTIVE");
+  assert_equal(engine.trials().get(2).at("running"), false);
+  assert_equal(engine.trials().get(2).at("state"), "ACTIVE");
   other->end(engine::RunExit::ok);
   assert_string_equal(running().c_str(), "truefalse10");
 }
@@ -173,7 +173,7 @@ void what_runs_is_told_from_what_died(const World &world) {
 int64_t search_with(const World &world, const std::vector<std::optional<double>> &losses) {
   engine::Engine engine = world.engine();
   engine::Store store(world.directory(), false, world.options());
-  const int64_t experiment = engine.create_experiment(
+  const int64_t experiment = engine.experiments().create(
       {{"name", "search"}, {"searcher", {{"name", "random"}, {"metric", "loss"}}}}, "", {});
   for (const std::optional<double> &loss : losses) {
     store.database().run(
@@ -193,7 +193,7 @@ void trials_come_by_their_metric_with_those_without_one_last(const World &world)
   engine::Engine engine = world.engine();
   assert_equal(walk(engine, experiment, {.by_metric = true}),
                (std::vector<int64_t>{4, 6, 1, 5, 3, 2}));
-  const auto best = engine.best_trial(experiment);
+  const auto best = engine.experiments().best_trial(experiment);
   assert_equal(best->trial_id, 4);
   assert_equal(best->value, 0.1);
 }
@@ -210,14 +210,14 @@ void a_report_is_shown_as_it_was_made(const World &world) {
   deliver(*run, {report, validation(2, 7, NAN)});
   engine::Engine engine = world.engine();
   const int64_t trial = run->info().trial_id;
-  const Json all = parse_json(engine.metrics_text(trial, {}, {}), "metrics").at("metrics");
+  const Json all = parse_json(engine.metrics().text(trial, {}, {}), "metrics").at("metrics");
   assert_equal(all.size(), 2U);
   assert_equal(all[0].at("metrics"), parse_json(report.text, "metrics"));
   assert_equal(all[0].at("batch_metrics"), parse_json(report.batches, "batches"));
   assert_equal(all[1].at("metrics").at("loss").get<std::string>(), "NaN");
-  const Json one = parse_json(engine.metrics_text(trial, "validation", {}), "metrics");
+  const Json one = parse_json(engine.metrics().text(trial, "validation", {}), "metrics");
   assert_equal(one.at("metrics").size(), 1U);
-  assert_equal(engine.list_metric_names(trial),
+  assert_equal(engine.metrics().names(trial),
                (Json{{"my \"own\"", {"a.b", "größe"}}, {"validation", {"loss"}}}));
 }
 
@@ -242,11 +242,11 @@ void reports_without_steps_stand_for_themselves(const World &world) {
   deliver(*second, {validation(2, 1, 0.5)});
   measure(*second, 3, R"({"node1.x":{"util":9}})");
   engine::Engine engine = world.engine();
-  const Json all = parse_json(engine.metrics_text(trial, "cpu", {}), "metrics").at("metrics");
+  const Json all = parse_json(engine.metrics().text(trial, "cpu", {}), "metrics").at("metrics");
   assert_equal(all.size(), 4U);
   for (const Json &each : all) assert_true(each.at("steps_completed").is_null());
   assert_equal(all[1].at("metrics").at("node1.x").at("util"), 7);
-  assert_equal(engine.list_metric_names(trial).at("cpu"), Json({"node1.x.util", "node1.x./.used"}));
+  assert_equal(engine.metrics().names(trial).at("cpu"), Json({"node1.x.util", "node1.x./.used"}));
 }
 
 void lines_of_a_log_keep_their_order(const World &world) {
@@ -261,7 +261,7 @@ void lines_of_a_log_keep_their_order(const World &world) {
   }
   deliver(*run, lines);
   engine::Engine engine = world.engine();
-  const Json logs = engine.list_logs(run->info().trial_id, {}).at("logs");
+  const Json logs = engine.trials().logs(run->info().trial_id, {}).at("logs");
   for (size_t i = 0; i < lines.size(); ++i) {
     assert_equal(logs[i].at("text").get<std::string>(), texts[i]);
     assert_equal(logs[i].at("level").get<std::string>(), "warning");

@@ -51,7 +51,7 @@ std::unique_ptr<engine::LiveRun> resume_in(const World &world, const fs::path &h
 }
 
 std::string place_of(engine::Engine &engine, const std::string &id) {
-  const Json storage = engine.get_checkpoint(id).at("storage");
+  const Json storage = engine.checkpoints().get(id).at("storage");
   const fs::path base = storage.at("host_path").get<std::string>();
   return storage.contains("storage_path")
              ? (base / storage.at("storage_path").get<std::string>()).string()
@@ -95,13 +95,13 @@ void a_copy_deletes_its_own_files(const World &world) {
   engine::Engine engine = open(world, copy);
   assert_equal(place_of(engine, "there"), copy.string());
   assert_equal(place_of(engine, "below"), (copy / "kept/here").string());
-  engine.delete_checkpoint("there", quiet());
-  engine.begin_deletion(2);
-  engine.delete_files(2, quiet());
+  engine.checkpoints().remove("there", quiet());
+  engine.deletion(2).begin();
+  engine.deletion(2).delete_files(quiet());
   assert_false(has_files(copy, "there") || has_files(copy / "kept/here", "below"));
   assert_true(has_files(home, "there") && has_files(home / "kept/here", "below"));
   engine::Engine original = world.engine();
-  assert_equal(original.get_checkpoint("there").at("state").get<std::string>(), "COMPLETED");
+  assert_equal(original.checkpoints().get("there").at("state").get<std::string>(), "COMPLETED");
   assert_equal(place_of(original, "there"), home.string());
   fs::remove_all(copy);
 }
@@ -120,10 +120,10 @@ void a_link_out_of_a_copy_leads_to_files_of_the_other(const World &world) {
   }
   const fs::path copy = copy_of(world);
   engine::Engine engine = open(world, copy);
-  expect_error(Code::state, [&] { engine.delete_checkpoint("shared", quiet()); });
-  expect_error(Code::state, [&] { engine.begin_deletion(1); });
-  expect_error(Code::state, [&] { engine.begin_deletion(2); });
-  world.engine().delete_checkpoint("shared", quiet());
+  expect_error(Code::state, [&] { engine.checkpoints().remove("shared", quiet()); });
+  expect_error(Code::state, [&] { engine.deletion(1).begin(); });
+  expect_error(Code::state, [&] { engine.deletion(2).begin(); });
+  world.engine().checkpoints().remove("shared", quiet());
   assert_false(has_files(outside, "shared"));
   fs::remove(link);
   fs::remove_all(copy);
@@ -138,8 +138,8 @@ void a_copy_deletes_what_says_only_how_many_stay(const World &world) {
   run->end(engine::RunExit::ok);
   const fs::path copy = copy_of(world);
   engine::Engine engine = open(world, copy);
-  engine.begin_deletion(1);
-  engine.delete_files(1, quiet());
+  engine.deletion(1).begin();
+  engine.deletion(1).delete_files(quiet());
   fs::remove_all(copy);
 }
 
@@ -149,9 +149,9 @@ void files_outside_stay_while_another_store_has_them(const World &world) {
   const fs::path copy = copy_of(world);
   engine::Engine engine = open(world, copy);
   const std::string told =
-      expect_error(Code::state, [&] { engine.delete_checkpoint("shared", quiet()); });
+      expect_error(Code::state, [&] { engine.checkpoints().remove("shared", quiet()); });
   assert_true(contains(told, "is a copy of the one in '" + home_of_world(world).string() + "'"));
-  expect_error(Code::state, [&] { engine.begin_deletion(1); });
+  expect_error(Code::state, [&] { engine.deletion(1).begin(); });
   {
     auto run = resume_in(world, copy, 1);
     expect_error(Code::state, [&] { run->withdraw_checkpoint("shared"); });
@@ -160,12 +160,12 @@ void files_outside_stay_while_another_store_has_them(const World &world) {
     assert_true(run->withdraw_checkpoint("own"));
     assert_true(run->reinstate_checkpoint("own"));
   }
-  engine.delete_checkpoint("own", quiet());
+  engine.checkpoints().remove("own", quiet());
   assert_true(has_files(outside, "shared"));
   // It takes the place of the other.
   const fs::path gone = beside(world, "-gone");
   fs::rename(world.directory(), gone);
-  engine.delete_checkpoint("shared", quiet());
+  engine.checkpoints().remove("shared", quiet());
   assert_false(has_files(outside, "shared"));
   fs::rename(gone, world.directory());
   fs::remove_all(copy);
@@ -177,21 +177,22 @@ void a_store_that_was_moved_has_its_files(const World &world) {
   const int64_t trial_id = trial_with_checkpoint(world, "there", home);
   {
     engine::Engine engine = world.engine();
-    engine.create_experiment({{"name", "led"}, {"checkpoint_storage", storage_in(home)}}, "", {});
+    engine.experiments().create({{"name", "led"}, {"checkpoint_storage", storage_in(home)}}, "",
+                                {});
   }
   const fs::path moved = beside(world, "-moved");
   fs::rename(home, moved);
   {
     engine::Engine engine = open(world, moved);
     assert_equal(place_of(engine, "there"), moved.string());
-    assert_equal(engine.read_experiment(2).config.at("checkpoint_storage"), storage_in(moved));
-    assert_equal(engine.describe_experiment(2).at("config").at("checkpoint_storage"),
+    assert_equal(engine.experiments().read(2).config.at("checkpoint_storage"), storage_in(moved));
+    assert_equal(engine.experiments().describe(2).at("config").at("checkpoint_storage"),
                  storage_in(moved));
-    assert_equal(engine.kept_files(2).storages.at(0), storage_in(moved));
+    assert_equal(engine.deletion(2).kept_files().storages.at(0), storage_in(moved));
     auto run = resume_in(world, moved, trial_id);
     assert_equal(*run->info().latest_checkpoint, "there");
     run->end(engine::RunExit::ok);
-    engine.delete_checkpoint("there", quiet());
+    engine.checkpoints().remove("there", quiet());
     assert_false(has_files(moved, "there"));
   }
   assert_false(fs::exists(home));
@@ -208,8 +209,8 @@ void a_backup_that_was_restored_has_its_files(const World &world) {
   copy_tree(backup, home);
   fs::remove_all(backup);
   engine::Engine engine = world.engine();
-  engine.delete_checkpoint("there", quiet());
-  engine.delete_checkpoint("outside", quiet());
+  engine.checkpoints().remove("there", quiet());
+  engine.checkpoints().remove("outside", quiet());
   assert_false(has_files(home, "there") || has_files(outside, "outside"));
   fs::remove_all(outside);
 }
@@ -218,10 +219,10 @@ void a_backup_that_was_restored_has_its_files(const World &world) {
 void use_another_way(const World &world, const fs::path &other, int64_t trial_id) {
   engine::Engine engine = open(world, other);
   assert_equal(place_of(engine, "there"), other.string());
-  assert_true(engine.get_trial(trial_id).at("running").get<bool>());
+  assert_true(engine.trials().get(trial_id).at("running").get<bool>());
   assert_equal(place_of(engine, "new"), other.string());
-  engine.delete_checkpoint("outside", quiet());
-  engine.delete_checkpoint("there", quiet());
+  engine.checkpoints().remove("outside", quiet());
+  engine.checkpoints().remove("there", quiet());
 }
 
 void a_link_to_it_is_another_way_to_it(const World &world) {
@@ -277,17 +278,17 @@ void a_copy_leaves_the_processes_of_the_other_alone(const World &world) {
   const int64_t trial_id = run->info().trial_id;
   const fs::path copy = copy_of(world);
   engine::Engine engine = open(world, copy);
-  const Json trial = engine.get_trial(trial_id);
+  const Json trial = engine.trials().get(trial_id);
   assert_false(trial.at("running").get<bool>());
   assert_equal(trial.at("runs")[0].at("exit").get<std::string>(), "died");
   // It would be this process that is killed.
-  engine.control(engine::Target::trial, trial_id, engine::Action::kill);
+  engine.control().act(engine::Target::trial, trial_id, engine::Action::kill);
   assert_equal(state_of_trial(engine, trial_id), "CANCELED");
   auto next = resume_in(world, copy, trial_id);
   assert_int_equal(next->info().run_id, 2);
   next->end(engine::RunExit::ok);
   engine::Engine original = world.engine();
-  assert_true(original.get_trial(trial_id).at("running").get<bool>());
+  assert_true(original.trials().get(trial_id).at("running").get<bool>());
   run->end(engine::RunExit::ok);
   fs::remove_all(copy);
 }
@@ -362,12 +363,12 @@ void a_copy_of_a_copy_knows_both(const World &world) {
   run->report_checkpoint(stored_checkpoint("second", 6, outside));
   copy_tree(copy, second);
   engine::Engine engine = open(world, second);
-  assert_false(engine.get_trial(1).at("running").get<bool>());
+  assert_false(engine.trials().get(1).at("running").get<bool>());
   assert_true(id_of(world, second) != run->info().cluster_id);
-  assert_equal(engine.kept_files(1).cluster_ids,
+  assert_equal(engine.deletion(1).kept_files().cluster_ids,
                (std::vector<std::string>{id_of(world, second), id, run->info().cluster_id}));
   const auto told = [&](const char *checkpoint) {
-    return expect_error(Code::state, [&] { engine.delete_checkpoint(checkpoint, quiet()); });
+    return expect_error(Code::state, [&] { engine.checkpoints().remove(checkpoint, quiet()); });
   };
   assert_true(contains(told("first"), "'" + home.string() + "'"));
   assert_true(contains(told("second"), "'" + copy.string() + "'"));
@@ -387,16 +388,16 @@ void a_backup_that_was_looked_at_is_the_store_again(const World &world) {
   copy_tree(backup, home);
   assert_equal(id_of(world, home), id);
   engine::Engine engine = world.engine();
-  assert_equal(engine.kept_files(1).cluster_ids, (std::vector<std::string>{id, others}));
-  expect_error(Code::state, [&] { open(world, backup).delete_checkpoint("first", quiet()); });
-  engine.delete_checkpoint("first", quiet());
+  assert_equal(engine.deletion(1).kept_files().cluster_ids, (std::vector<std::string>{id, others}));
+  expect_error(Code::state, [&] { open(world, backup).checkpoints().remove("first", quiet()); });
+  engine.checkpoints().remove("first", quiet());
   assert_false(has_files(outside, "first"));
   for (const fs::path &gone : {backup, outside}) fs::remove_all(gone);
 }
 
 // Whether the run of trial 1 goes on, as a store that is at another place than before has it.
 bool goes_on(const World &world, const fs::path &home) {
-  return open(world, home).get_trial(1).at("runs")[0].at("exit").is_null();
+  return open(world, home).trials().get(1).at("runs")[0].at("exit").is_null();
 }
 
 // As a network file system does it.
@@ -456,16 +457,16 @@ void upgrade(const World &world, const fs::path &home, const fs::path &now) {
   assert_equal(place_of(engine, "11111111-1111-4111-8111-111111111111"), now.string());
   assert_equal(place_of(engine, "22222222-2222-4222-8222-222222222222"), (now / "inner").string());
   assert_equal(place_of(engine, "33333333-3333-4333-8333-333333333333"), "/elsewhere");
-  assert_equal(engine.get_checkpoint("44444444-4444-4444-8444-444444444444").at("storage"),
+  assert_equal(engine.checkpoints().get("44444444-4444-4444-8444-444444444444").at("storage"),
                Json({{"type", "s3"}, {"bucket", "b"}, {"prefix", "p"}}));
-  const Json config = engine.describe_experiment(1).at("config");
+  const Json config = engine.experiments().describe(1).at("config");
   assert_equal(config.at("checkpoint_storage").at("host_path").get<std::string>(), now.string());
   assert_int_equal(config.at("checkpoint_storage").at("save_trial_best").get<int64_t>(), 2);
-  engine.delete_checkpoint("11111111-1111-4111-8111-111111111111", quiet());
+  engine.checkpoints().remove("11111111-1111-4111-8111-111111111111", quiet());
   assert_false(has_files(now, "11111111-1111-4111-8111-111111111111"));
   // What trials start from is known as before.
   const std::string told = expect_error(Code::state, [&] {
-    engine.delete_checkpoint("22222222-2222-4222-8222-222222222222", quiet());
+    engine.checkpoints().remove("22222222-2222-4222-8222-222222222222", quiet());
   });
   assert_true(contains(told, "starts from it"));
 }
@@ -496,15 +497,15 @@ void what_was_relative_to_a_program_stays_where_that_was_started(const World &wo
     return storage.at("container_path").get<std::string>();
   };
   const auto of = [&](const char *id) {
-    return directory(engine.get_checkpoint(id).at("storage"));
+    return directory(engine.checkpoints().get(id).at("storage"));
   };
   assert_equal(of("11111111-1111-4111-8111-111111111111"), "/started/here/kept");
-  assert_equal(directory(engine.describe_experiment(1).at("config").at("checkpoint_storage")),
+  assert_equal(directory(engine.experiments().describe(1).at("config").at("checkpoint_storage")),
                "/started/here/kept");
-  assert_equal(engine.describe_experiment(3).at("config").at("checkpoint_storage"),
+  assert_equal(engine.experiments().describe(3).at("config").at("checkpoint_storage"),
                storage_in("/started/here/kept"));
   // Of a run that is not known.
-  assert_equal(engine.describe_experiment(2).at("config").at("checkpoint_storage"), "kept");
+  assert_equal(engine.experiments().describe(2).at("config").at("checkpoint_storage"), "kept");
   assert_equal(of("33333333-3333-4333-8333-333333333333"), (home / "kept").string());
 }
 
@@ -512,7 +513,7 @@ void a_path_in_text_is_recorded_as_the_program_has_it(const World &world) {
   engine::RunRequest request = world.request();
   request.config["checkpoint_storage"] = "kept";
   engine::start_live_run(request)->end(engine::RunExit::ok);
-  assert_equal(world.engine().describe_experiment(1).at("config").at("checkpoint_storage"),
+  assert_equal(world.engine().experiments().describe(1).at("config").at("checkpoint_storage"),
                storage_in(fs::current_path() / "kept"));
 }
 
@@ -534,9 +535,9 @@ void a_copy_of_an_earlier_release_receives_an_id_of_its_own(const World &world) 
   stored_checkpoint("own", 40, outside);
   engine::Engine engine = open(world, home);
   assert_true(id_of(world, home) != id_of(world, before));
-  engine.delete_checkpoint("own", quiet());
+  engine.checkpoints().remove("own", quiet());
   const std::string told = expect_error(Code::state, [&] {
-    engine.delete_checkpoint("33333333-3333-4333-8333-333333333333", quiet());
+    engine.checkpoints().remove("33333333-3333-4333-8333-333333333333", quiet());
   });
   assert_true(contains(told, "copy of the one in '" + before.string() + "'"));
   assert_true(has_files(outside, "33333333-3333-4333-8333-333333333333"));
@@ -558,7 +559,7 @@ void the_secrets_of_an_earlier_release_are_hidden(const World &world) {
           json('{"type": "s3", "bucket": "b", "secret_key": "Xyzzy"}')),
           original_config='checkpoint_storage: {bucket: b, secret_key: Xyzzy}' WHERE id=1;)sql");
   engine::Engine engine = open(world, home);
-  const Json storage = engine.describe_experiment(1).at("config").at("checkpoint_storage");
+  const Json storage = engine.experiments().describe(1).at("config").at("checkpoint_storage");
   assert_equal(storage, Json({{"type", "s3"}, {"bucket", "b"}, {"secret_key", "********"}}));
   engine::Database store = engine::open_store(home / ".detcore", false, world.options());
   engine::Query row = store.query("SELECT config || original_config FROM experiments WHERE id=1");

@@ -44,16 +44,16 @@ void eight_processes_lose_nothing(const World &world) {
     assert_int_equal(status, 0);
   }
   engine::Engine engine = world.engine();
-  const Json trials = engine.list_trials(0, {}).at("trials");
+  const Json trials = engine.trials().list(0, {}).at("trials");
   assert_equal(trials.size(), static_cast<size_t>(processes));
   for (const Json &trial : trials) {
     assert_equal(trial.at("state").get<std::string>(), "COMPLETED");
     assert_equal(trial.at("steps_completed").get<int64_t>(), reports);
     const Json list =
-        parse_json(engine.metrics_text(trial.at("id").get<int64_t>(), {}, {}), "metrics");
+        parse_json(engine.metrics().text(trial.at("id").get<int64_t>(), {}, {}), "metrics");
     assert_equal(list.at("metrics").size(), static_cast<size_t>(reports));
   }
-  assert_equal(engine.list_checkpoints(0, {}).at("checkpoints").size(),
+  assert_equal(engine.checkpoints().list(0, {}).at("checkpoints").size(),
                static_cast<size_t>(processes));
 }
 

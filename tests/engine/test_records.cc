@@ -17,17 +17,18 @@ void notes_change_what_they_name(const World &world) {
   request.config["labels"] = {"first"};
   engine::start_live_run(request)->end(engine::RunExit::ok);
   engine::Engine engine = world.engine();
-  assert_equal(engine.update_experiment(1, Json::object()).at("tags"), (Json{"first"}));
-  const Json entry = engine.update_experiment(
+  assert_equal(engine.experiments().update(1, Json::object()).at("tags"), (Json{"first"}));
+  const Json entry = engine.experiments().update(
       1, {{"name", "größer"}, {"notes", "a\nb"}, {"tags", {"x", "y", "x"}}, {"archived", true}});
-  assert_equal(entry, engine.list_experiments({.filter = {.archived = engine::Archived::only}})
+  assert_equal(entry, engine.experiments()
+                          .list({.filter = {.archived = engine::Archived::only}})
                           .at("experiments")[0]);
   assert_equal(entry.at("name"), "größer");
   assert_equal(entry.at("notes"), "a\nb");
   assert_equal(entry.at("tags"), (Json{"x", "y"}));
   assert_equal(entry.at("archived"), true);
-  engine.update_experiment(1, {{"archived", false}});
-  const Json trial = engine.list_trials(0, {}).at("trials")[0];
+  engine.experiments().update(1, {{"archived", false}});
+  const Json trial = engine.trials().list(0, {}).at("trials")[0];
   assert_equal(trial.at("name"), "größer");
   assert_equal(trial.at("tags"), (Json{"x", "y"}));
   assert_equal(trial.at("archived"), false);
@@ -48,7 +49,7 @@ void secrets_of_a_configuration_are_in_no_record(const World &world) {
   assert_equal(key_of(*first), "SECRET-1");
   first->end(engine::RunExit::ok);
   engine::Engine engine = world.engine();
-  for (const Json &shown : {engine.describe_experiment(1), engine.get_experiment(1)})
+  for (const Json &shown : {engine.experiments().describe(1), engine.experiments().get(1)})
     assert_equal(shown.at("config").at("checkpoint_storage").at("secret_key"), "********");
   const fs::path kept = world.directory() / "experiments" / "1" / "secrets.json";
   struct stat about {};
@@ -89,8 +90,8 @@ void secrets_of_an_experiment_reach_its_trials_alone(const World &world) {
                     {"environment", {{"registry_auth", {{"password", "SECRET-1"}}}}},
                     {"checkpoint_storage", {{"type", "s3"}, {"secret_key", "SECRET-1"}}}};
   engine::Engine engine = world.engine();
-  const int64_t id = engine.create_experiment(config, original, {});
-  assert_true(to_wire(engine.describe_experiment(id)).find("SECRET-1") == std::string::npos);
+  const int64_t id = engine.experiments().create(config, original, {});
+  assert_true(to_wire(engine.experiments().describe(id)).find("SECRET-1") == std::string::npos);
   for (const fs::directory_entry &file : fs::directory_iterator(world.directory()))
     if (file.is_regular_file())
       assert_true(read_file(file.path()).find("SECRET-1") == std::string::npos);
@@ -100,26 +101,27 @@ void notes_that_make_no_sense_change_nothing(const World &world) {
   world.start()->end(engine::RunExit::ok);
   const auto running = world.start();
   engine::Engine engine = world.engine();
-  const Json before = engine.list_experiments({});
+  const Json before = engine.experiments().list({});
   for (const char *text :
        {R"([])", R"("x")", R"({"name": ""})", R"({"name": 1})", R"({"name": null})",
         R"({"notes": []})", R"({"tags": "x"})", R"({"tags": [1]})", R"({"tags": [""]})",
         R"({"archived": 1})", R"({"notes": "y", "note": "x"})"})
-    expect_error(Code::invalid, [&] { engine.update_experiment(1, parse_json(text, "changes")); });
-  expect_error(Code::not_found, [&] { engine.update_experiment(9, {{"notes", "x"}}); });
+    expect_error(Code::invalid,
+                 [&] { engine.experiments().update(1, parse_json(text, "changes")); });
+  expect_error(Code::not_found, [&] { engine.experiments().update(9, {{"notes", "x"}}); });
   expect_error(Code::state, [&] {
-    engine.update_experiment(2, {{"notes", "x"}, {"archived", true}});
+    engine.experiments().update(2, {{"notes", "x"}, {"archived", true}});
   });
-  assert_equal(engine.list_experiments({}), before);
+  assert_equal(engine.experiments().list({}), before);
 }
 
 void a_trial_of_an_archived_experiment_is_not_started(const World &world) {
   world.start()->end(engine::RunExit::ok);
   engine::Engine engine = world.engine();
-  engine.update_experiment(1, {{"archived", true}});
+  engine.experiments().update(1, {{"archived", true}});
   assert_true(expect_error(Code::state, [&] { world.resume(1); }).find("archived") !=
               std::string::npos);
-  engine.update_experiment(1, {{"archived", false}});
+  engine.experiments().update(1, {{"archived", false}});
   world.resume(1)->end(engine::RunExit::ok);
 }
 
@@ -154,9 +156,9 @@ std::string tables_with_rows(const World &world) {
 }
 
 void delete_all(engine::Engine &engine, int64_t experiment_id) {
-  engine.begin_deletion(experiment_id);
-  engine.delete_files(experiment_id, quiet());
-  engine.delete_records(experiment_id);
+  engine.deletion(experiment_id).begin();
+  engine.deletion(experiment_id).delete_files(quiet());
+  engine.deletion(experiment_id).delete_records();
 }
 
 void what_is_deleted_leaves_nothing(const World &world) {
@@ -166,31 +168,31 @@ void what_is_deleted_leaves_nothing(const World &world) {
                       "experiments trials runs operations metrics metric_names rollbacks journals "
                       "checkpoints logs");
   engine::Engine engine = world.engine();
-  const engine::KeptFiles deletion = engine.begin_deletion(1);
+  const engine::KeptFiles deletion = engine.deletion(1).begin();
   assert_equal(deletion.storages.size(), 1U);
-  assert_equal(engine.describe_experiment(1).at("state"), "DELETING");
-  const engine::DeletedFiles deleted = engine.delete_files(1, quiet());
+  assert_equal(engine.experiments().describe(1).at("state"), "DELETING");
+  const engine::DeletedFiles deleted = engine.deletion(1).delete_files(quiet());
   assert_equal(deleted.checkpoints, 2);
   assert_equal(deleted.size, 200);
   assert_false(fs::exists(storage / "first") || fs::exists(storage / "second"));
-  engine.delete_records(1);
+  engine.deletion(1).delete_records();
   assert_string_equal(tables_with_rows(world).c_str(), "");
-  expect_error(Code::not_found, [&] { engine.begin_deletion(1); });
+  expect_error(Code::not_found, [&] { engine.deletion(1).begin(); });
   world.start()->end(engine::RunExit::ok);
-  assert_equal(engine.list_experiments({}).at("experiments")[0].at("id"), 2);
+  assert_equal(engine.experiments().list({}).at("experiments")[0].at("id"), 2);
 }
 
 void what_is_not_over_is_not_deleted(const World &world) {
   const auto run = world.start();
   engine::Engine engine = world.engine();
-  expect_error(Code::state, [&] { engine.begin_deletion(1); });
+  expect_error(Code::state, [&] { engine.deletion(1).begin(); });
   // Its state says that it is over, and its process has not left yet.
   engine::Store(world.directory(), false, world.options())
       .database()
       .run("UPDATE experiments SET state='COMPLETED'");
-  assert_true(expect_error(Code::state, [&] { engine.begin_deletion(1); }).find("still works") !=
+  assert_true(expect_error(Code::state, [&] { engine.deletion(1).begin(); }).find("still works") !=
               std::string::npos);
-  expect_error(Code::not_found, [&] { engine.begin_deletion(2); });
+  expect_error(Code::not_found, [&] { engine.deletion(2).begin(); });
 }
 
 void checkpoints_that_somebody_needs_are_not_deleted(const World &world) {
@@ -203,13 +205,14 @@ void checkpoints_that_somebody_needs_are_not_deleted(const World &world) {
        {Json{{"source_trial_id", 1}}, Json{{"source_checkpoint_uuid", "first"}}}) {
     request.config["searcher"].update(source);
     const auto user = engine::start_live_run(request);
-    assert_true(expect_error(Code::state, [&] { engine.begin_deletion(1); }).find("starts from") !=
-                std::string::npos);
+    assert_true(expect_error(Code::state, [&] {
+                  engine.deletion(1).begin();
+                }).find("starts from") != std::string::npos);
     user->end(engine::RunExit::ok);
     request = world.request();
   }
   store.database().run("UPDATE checkpoints SET registered=1 WHERE uuid='second'");
-  assert_true(expect_error(Code::state, [&] { engine.begin_deletion(1); }).find("second") !=
+  assert_true(expect_error(Code::state, [&] { engine.deletion(1).begin(); }).find("second") !=
               std::string::npos);
   store.database().run("UPDATE checkpoints SET registered=0");
   delete_all(engine, 1);
@@ -219,7 +222,7 @@ void what_was_cut_short_is_gone_on_with(const World &world) {
   const TemporaryDirectory storage;
   fill(world, storage.path());
   engine::Engine engine = world.engine();
-  engine.begin_deletion(1);
+  engine.deletion(1).begin();
   // As a process that is killed leaves it: nobody starts it again, and the next one goes on.
   assert_true(expect_error(Code::state, [&] { world.resume(1); }).find("being deleted") !=
               std::string::npos);
@@ -237,13 +240,13 @@ void files_that_cannot_be_deleted_keep_their_records(const World &world) {
   fill(world, storage / "disk");
   engine::Engine engine = world.engine();
   fs::rename(storage / "disk", storage / "elsewhere");
-  engine.begin_deletion(1);
+  engine.deletion(1).begin();
   const std::string message =
-      expect_error(Code::not_found, [&] { engine.delete_files(1, quiet()); });
+      expect_error(Code::not_found, [&] { engine.deletion(1).delete_files(quiet()); });
   assert_true(message.find("checkpoint first") != std::string::npos &&
               message.find("mount it") != std::string::npos);
-  engine.note_failed_deletion(1);
-  assert_equal(engine.describe_experiment(1).at("state"), "DELETE_FAILED");
+  engine.deletion(1).note_failure();
+  assert_equal(engine.experiments().describe(1).at("state"), "DELETE_FAILED");
   expect_error(Code::state, [&] { world.resume(1); });
   fs::rename(storage / "elsewhere", storage / "disk");
   delete_all(engine, 1);

@@ -14,7 +14,7 @@ void a_run_that_ends_well_completes_its_trial(const World &world) {
   assert_true(run->current_operation().completed);
   run->end(engine::RunExit::ok);
   engine::Engine engine = world.engine();
-  const Json trial = engine.get_trial(run->info().trial_id);
+  const Json trial = engine.trials().get(run->info().trial_id);
   assert_equal(trial.at("state").get<std::string>(), "COMPLETED");
   assert_equal(trial.at("runs")[0].at("exit").get<std::string>(), "ok");
   assert_true(trial.at("operations")[0].at("completed").get<bool>());
@@ -34,9 +34,9 @@ void reports_that_come_again_are_stored_once(const World &world) {
   deliver(*run, {validation(1, 1, 0.9), validation(2, 2, 0.8)});
   deliver(*run, {validation(2, 2, 0.8), validation(3, 3, 0.7)});
   engine::Engine engine = world.engine();
-  const Json list = parse_json(engine.metrics_text(run->info().trial_id, {}, {}), "metrics");
+  const Json list = parse_json(engine.metrics().text(run->info().trial_id, {}, {}), "metrics");
   assert_int_equal(list.at("metrics").size(), 3);
-  assert_int_equal(engine.delivered_journals(run->info().trial_id)[0].sequence, 3);
+  assert_int_equal(engine.trials().delivered_journals(run->info().trial_id)[0].sequence, 3);
 }
 
 void a_run_takes_the_place_of_what_earlier_ones_reported_from_there_on(const World &world) {
@@ -47,7 +47,7 @@ void a_run_takes_the_place_of_what_earlier_ones_reported_from_there_on(const Wor
   assert_int_equal(second->info().run_id, 2);
   deliver(*second, {validation(1, 2, 0.5)});
   engine::Engine engine = world.engine();
-  const Json list = parse_json(engine.metrics_text(first->info().trial_id, {}, {}), "metrics");
+  const Json list = parse_json(engine.metrics().text(first->info().trial_id, {}, {}), "metrics");
   assert_int_equal(list.at("metrics").size(), 2);
   assert_int_equal(list.at("metrics")[1].at("trial_run_id").get<int64_t>(), 2);
 }
@@ -67,7 +67,9 @@ void others_write_while_a_start_looks_at_its_storage(const World &world) {
   request.accept = [&](const Json &) {
     engine::StoreOptions options = world.options();
     options.busy_timeout = std::chrono::milliseconds(100);
-    engine::Engine(world.directory(), false, options).create_experiment({{"name", "led"}}, "", {});
+    engine::Engine(world.directory(), false, options)
+        .experiments()
+        .create({{"name", "led"}}, "", {});
     ++made;
   };
   const int64_t trial_id = engine::start_live_run(request)->info().trial_id;
@@ -80,13 +82,13 @@ void others_write_while_a_start_looks_at_its_storage(const World &world) {
   };
   request.config = Json();
   expect_error(Code::access, [&] { engine::start_live_run(request); });
-  assert_int_equal(world.engine().get_trial(trial_id).at("runs").size(), 2);
+  assert_int_equal(world.engine().trials().get(trial_id).at("runs").size(), 2);
 }
 
 void a_run_that_was_not_ended_has_died(const World &world) {
   const int64_t trial = world.start()->info().trial_id;
   engine::Engine engine = world.engine();
-  const Json found = engine.get_trial(trial);
+  const Json found = engine.trials().get(trial);
   assert_equal(found.at("runs")[0].at("exit").get<std::string>(), "died");
   assert_equal(found.at("state").get<std::string>(), "ACTIVE");
 }
@@ -98,13 +100,13 @@ void who_pauses_a_trial_wakes_its_run(const World &world) {
   engine::Engine engine = world.engine();
   bool asked = false;
   std::thread waiter([&] { asked = run->wait_signal(Wake()); });
-  const Json answer = engine.control(engine::Target::trial, trial, engine::Action::pause);
+  const Json answer = engine.control().act(engine::Target::trial, trial, engine::Action::pause);
   waiter.join();
   assert_true(asked);
   assert_int_equal(answer.at("signalled").get<int64_t>(), 1);
   run->acknowledge_signal();
   run->end(engine::RunExit::ok);
-  const Json found = engine.get_trial(trial);
+  const Json found = engine.trials().get(trial);
   assert_equal(found.at("state").get<std::string>(), "PAUSED");
   assert_equal(found.at("runs")[0].at("exit").get<std::string>(), "preempted");
 }
@@ -116,7 +118,7 @@ void what_a_trial_says_first_stays(const World &world) {
   run->set_metadata({{"notes", "first"}});
   run->set_metadata({{"notes", "second"}});
   engine::Engine engine = world.engine();
-  const Json trial = engine.get_trial(run->info().trial_id);
+  const Json trial = engine.trials().get(run->info().trial_id);
   assert_equal(trial.at("early_exit").get<std::string>(), "INVALID_HP");
   assert_equal(trial.at("metadata").at("notes").get<std::string>(), "second");
 }

@@ -5,11 +5,11 @@
 #include <fstream>
 #include <set>
 
-#include "core/engine/best_validation.h"
-#include "core/engine/checkpoint_records.h"
+#include "core/engine/checkpoints/checkpoint_records.h"
+#include "core/engine/checkpoints/garbage.h"
 #include "core/engine/experiment.h"
-#include "core/engine/garbage.h"
-#include "core/engine/report_writer.h"
+#include "core/engine/runs/best_validation.h"
+#include "core/engine/runs/report_writer.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"
 

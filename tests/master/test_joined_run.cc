@@ -54,8 +54,8 @@ void a_job_is_started_again_by_what_started_all_its_ranks(void **) {
   for (const bool starts_all : {true, false}) {
     const Job job(starts_all);
     engine::Engine engine(job.home.store(), false, job.options);
-    for (const Json &told :
-         {engine.get_trial(1), engine.control(engine::Target::trial, 1, engine::Action::pause)}) {
+    for (const Json &told : {engine.trials().get(1), engine.control().act(engine::Target::trial, 1,
+                                                                          engine::Action::pause)}) {
       const Json &command = told.at("resume"), &note = told.at("resume_note");
       assert_equal(command.is_null(), !starts_all);
       assert_equal(note.is_null(), starts_all);

@@ -1,7 +1,7 @@
 // Many processes and one store.
 #include <sys/wait.h>
 
-#include "core/engine/recover_runs.h"
+#include "core/engine/runs/recover_runs.h"
 #include "core/journal/run_directory.h"
 #include "core/journal/spool.h"
 #include "tests/cmocka.h"

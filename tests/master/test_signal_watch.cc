@@ -1,6 +1,6 @@
 #include <thread>
 
-#include "core/engine/signal_watch.h"
+#include "core/engine/runs/signal_watch.h"
 #include "core/journal/run_directory.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"

@@ -106,9 +106,9 @@ void upgrade(const std::string &file, int64_t logs) {
                       R"({"loss":0.5}{"accuracy":0.875})");
   {
     engine::Engine records(home.store());
-    assert_string_equal(records.list_metric_names(1).dump().c_str(),
+    assert_string_equal(records.metrics().names(1).dump().c_str(),
                         R"({"training":["loss"],"validation":["accuracy"]})");
-    assert_string_equal(records.describe_experiment(1).at("tags").dump().c_str(), "[]");
+    assert_string_equal(records.experiments().describe(1).at("tags").dump().c_str(), "[]");
   }
   const auto run = home.resume(1);
   assert_int_equal(run->info().run_id, 2);

@@ -1,7 +1,7 @@
 // One run after the other of one trial.
 #include <limits>
 
-#include "core/engine/lifecycle.h"
+#include "core/engine/runs/lifecycle.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"
 

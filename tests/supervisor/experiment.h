@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/engine/engine.h"
-#include "core/engine/transitions.h"
+#include "core/engine/supervision/transitions.h"
 #include "core/launcher/supervisor.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
@@ -173,8 +173,8 @@ class Experiment {
 // What a person does to it, and how it stands once its supervisor has seen to that.
 inline std::string do_to(Experiment &experiment, engine::Action action,
                          engine::Target target = engine::Target::experiment, int64_t id = 0) {
-  experiment.engine().control(target, target == engine::Target::experiment ? experiment.id() : id,
-                              action);
+  experiment.engine().control().act(
+      target, target == engine::Target::experiment ? experiment.id() : id, action);
   experiment.supervisor().step();
   experiment.supervisor().step();
   return experiment.state();

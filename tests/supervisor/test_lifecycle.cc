@@ -11,8 +11,8 @@
 #include <cstddef>
 #include <fstream>
 
-#include "core/engine/checkpoint_records.h"
-#include "core/engine/start_run.h"
+#include "core/engine/checkpoints/checkpoint_records.h"
+#include "core/engine/runs/start_run.h"
 #include "tests/expect_error.h"
 #include "tests/supervisor/experiment.h"
 

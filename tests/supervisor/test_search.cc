@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "core/engine/transitions.h"
+#include "core/engine/supervision/transitions.h"
 #include "tests/expect_error.h"
 #include "tests/supervisor/experiment.h"
 

@@ -121,8 +121,8 @@ void an_experiment_without_a_supervisor_can_be_ended(void **) {
   Experiment experiment(random_of(3));
   experiment.supervise().step();
   experiment.kill_supervisor();
-  const Json answer = experiment.engine().control(engine::Target::experiment, experiment.id(),
-                                                  engine::Action::kill);
+  const Json answer = experiment.engine().control().act(engine::Target::experiment, experiment.id(),
+                                                        engine::Action::kill);
   assert_equal(answer.at("state"), "CANCELED");
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials WHERE state<>'CANCELED'"), 0);
 }
@@ -135,13 +135,13 @@ void a_run_that_only_its_launcher_knows_is_not_taken_for_dead(void **) {
   for (const auto &one : {std::pair(engine::Target::experiment, experiment.id()),
                           std::pair(engine::Target::trial, int64_t{1})})
     expect_refusal(
-        [&] { experiment.engine().control(one.first, one.second, engine::Action::kill); },
+        [&] { experiment.engine().control().act(one.first, one.second, engine::Action::kill); },
         Code::state, "det run --resume 1");
   assert_string_equal(experiment.state().c_str(), "ACTIVE");
   assert_string_equal(experiment.state_of(1).c_str(), "ACTIVE");
 
-  const Json answer = experiment.engine().control(engine::Target::experiment, experiment.id(),
-                                                  engine::Action::cancel);
+  const Json answer = experiment.engine().control().act(engine::Target::experiment, experiment.id(),
+                                                        engine::Action::cancel);
   assert_equal(answer.at("state"), "STOPPING_CANCELED");
   assert_int_equal(answer.at("signalled").get<int64_t>(), 1);
   experiment.supervise().step();

@@ -1,7 +1,7 @@
 // What follows when a process has left: each rule alone, and which goes first.
 #include "core/launcher/verdict.h"
 
-#include "core/engine/transitions.h"
+#include "core/engine/supervision/transitions.h"
 #include "tests/cmocka.h"
 
 namespace det::test {

@@ -8,7 +8,7 @@
 #include "core/config/experiment/experiment_config.h"
 #include "core/config/master_location.h"
 #include "core/engine/engine.h"
-#include "core/engine/resume.h"
+#include "core/engine/records/resume.h"
 #include "core/engine/states.h"
 #include "core/launcher/entrypoint.h"
 #include "core/launcher/local/local_launcher.h"
@@ -86,7 +86,7 @@ int64_t make_experiment(const RunOptions &options, const fs::path &home,
                   "no command to run: give it behind '--', or as 'entrypoint' in " + options.file);
   launcher::require_runnable(config, plan, launcher);
   require_usable_storage(config);
-  return engine.create_experiment(config, sources.text, plan);
+  return engine.experiments().create(config, sources.text, plan);
 }
 
 // A display whose reader may go, or whose disk may be full: the experiment goes on.
@@ -170,7 +170,7 @@ Finished supervise_here(const Session &session, const RunOptions &options,
   const fs::path home = fs::absolute(location.home);
   engine::Engine engine(location.store_directory(), options.resume == 0);
   std::optional<engine::ExperimentRecord> experiment;
-  if (options.resume != 0) experiment = engine.read_experiment(options.resume);
+  if (options.resume != 0) experiment = engine.experiments().read(options.resume);
   if (experiment && engine::is_terminal(experiment->state))
     throw Failure(ExitCode::state, "experiment " + std::to_string(experiment->id) + " is " +
                                        experiment->state + "; 'det best " +

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/engine/searcher_metric.h"
+#include "core/engine/runs/searcher_metric.h"
 #include "core/engine/states.h"
 #include "core/search/search.h"
 #include "field_text.h"
@@ -101,17 +101,17 @@ int64_t RunView::paused_trial() {
   if (supervisor_.experiment().state != engine::state::active || supervisor_.waiting() > 0 ||
       !supervisor_.running().empty())
     return 0;
-  return engine_.first_paused_trial(supervisor_.experiment().id).value_or(0);
+  return engine_.experiments().first_paused_trial(supervisor_.experiment().id).value_or(0);
 }
 
 RunningTrial RunView::running(int64_t trial_id) {
-  const engine::TrialGlance glance = engine_.glance(trial_id);
+  const engine::TrialSummary summary = engine_.trials().summary(trial_id);
   RunningTrial trial;
   trial.id = trial_id;
-  trial.status = glance.status;
-  trial.progress = glance.progress;
-  trial.steps = glance.steps;
-  trial.metric = metric_of(glance);
+  trial.status = summary.status;
+  trial.progress = summary.progress;
+  trial.steps = summary.steps;
+  trial.metric = metric_of(summary);
   trial.hparams = hparams_of(trial_id);
   return trial;
 }
@@ -121,29 +121,29 @@ std::string RunView::hparams_of(int64_t trial_id) {
   const auto known = hparams_of_running_.find(trial_id);
   if (known != hparams_of_running_.end()) return known->second;
   std::string text;
-  for (const auto &[name, value] : flattened(engine_.get_trial(trial_id).at("hparams")))
+  for (const auto &[name, value] : flattened(engine_.trials().get(trial_id).at("hparams")))
     if (varied_.contains(name)) text += (text.empty() ? "" : " ") + name + "=" + number_of(value);
   return hparams_of_running_[trial_id] = text;
 }
 
 LeftTrial RunView::left(int64_t trial_id) {
-  const engine::TrialGlance glance = engine_.glance(trial_id);
+  const engine::TrialSummary summary = engine_.trials().summary(trial_id);
   hparams_of_running_.erase(trial_id);
-  const Json trial = engine_.get_trial(trial_id);
+  const Json trial = engine_.trials().get(trial_id);
   std::string exit;  // of the last run that has ended: the next one may have begun
   for (const Json &run : trial.at("runs"))
     if (!run.at("exit").is_null()) exit = text_of(run.at("exit"));
-  return {trial_id, glance.state, metric_of(glance), exit == "error" || exit == "died"};
+  return {trial_id, summary.state, metric_of(summary), exit == "error" || exit == "died"};
 }
 
-std::optional<double> RunView::metric_of(const engine::TrialGlance &trial) const {
+std::optional<double> RunView::metric_of(const engine::TrialSummary &trial) const {
   if (trial.validation.is_null() || metric_name_.empty()) return std::nullopt;
   return engine::searcher_value(trial.validation, {metric_name_, true});
 }
 
 void RunView::count_trials() {
-  counts_ = engine_.count_trials(supervisor_.experiment().id);
-  const auto best = engine_.best_trial(supervisor_.experiment().id);
+  counts_ = engine_.experiments().count_trials(supervisor_.experiment().id);
+  const auto best = engine_.experiments().best_trial(supervisor_.experiment().id);
   best_ = best ? std::optional(BestTrial{best->trial_id, best->value}) : std::nullopt;
 }
 

@@ -25,7 +25,7 @@ class RunView {
   int64_t paused_trial();
   RunningTrial running(int64_t trial_id);
   LeftTrial left(int64_t trial_id);
-  std::optional<double> metric_of(const engine::TrialGlance &trial) const;
+  std::optional<double> metric_of(const engine::TrialSummary &trial) const;
   void count_trials();
   std::string hparams_of(int64_t trial_id);
 

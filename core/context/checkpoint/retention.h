@@ -17,7 +17,7 @@
 #include "core/base/fork_guard.h"
 #include "core/context/checkpoint/run_parts.h"
 #include "core/context/checkpoint/save_stage.h"
-#include "core/engine/run_info.h"
+#include "core/engine/runs/run_info.h"
 
 namespace det::context {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/log.h"
-#include "core/engine/run_info.h"
+#include "core/engine/runs/run_info.h"
 #include "core/master/master.h"
 #include "core/storage/directory_storage.h"
 

@@ -20,7 +20,7 @@
 #include "core/config/experiment/experiment_config.h"
 #include "core/context/checkpoint/save_stage.h"
 #include "core/context/start/trial_options.h"
-#include "core/engine/recover_runs.h"
+#include "core/engine/runs/recover_runs.h"
 #include "core/master/embedded/embedded_master.h"
 #include "core/master/rest/connect.h"
 #include "core/master/rest/meeting.h"

@@ -8,7 +8,7 @@
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/context/start/start.h"
-#include "core/engine/run_info.h"
+#include "core/engine/runs/run_info.h"
 #include "core/storage/storage.h"
 
 namespace det::context {

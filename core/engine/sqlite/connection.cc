@@ -5,14 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <memory>
+#include <string_view>
 #include <thread>
 
 #include "core/base/error.h"
-#include "core/engine/sqlite/locks.h"
-#include "core/engine/sqlite/sqlite_dialect.h"
-#include "core/engine/sqlite/statement.h"
 
 namespace det::engine {
 
@@ -73,7 +74,167 @@ std::string remedy(int result, Code code, int os_errno) {
   }
 }
 
+// The locks that the connections of this process share in the index of the write-ahead log.
+constexpr int most_unlock_attempts = 200;
+constexpr std::chrono::milliseconds between_unlock_attempts{5};
+
+// What SQLite does with a file of this system, of which there is one implementation.
+std::atomic<const sqlite3_io_methods *> methods_of_system{nullptr};
+
+int lock_index(sqlite3_file *file, int first, int count, int flags) {
+  const auto ask = [&] { return methods_of_system.load()->xShmLock(file, first, count, flags); };
+  int result = ask();
+  if ((flags & SQLITE_SHM_UNLOCK) == 0) return result;
+  for (int attempt = 1; result != SQLITE_OK && attempt < most_unlock_attempts; ++attempt) {
+    std::this_thread::sleep_for(between_unlock_attempts);
+    result = ask();
+  }
+  return result;
+}
+
+const sqlite3_io_methods *insisting(const sqlite3_io_methods *methods) {
+  static const sqlite3_io_methods ours = [&] {
+    methods_of_system = methods;
+    sqlite3_io_methods changed = *methods;
+    changed.xShmLock = lock_index;
+    return changed;
+  }();
+  return methods_of_system.load() == methods ? &ours : methods;
+}
+
+// Where the system fails to take back such a lock, SQLite goes on as if it had, and the lock keeps
+// all processes from the store until the last connection of this one is closed. From now on it is
+// given back again until the system takes it, for a while.
+void insist_on_unlocking(sqlite3 *connection) {
+  sqlite3_file *file = nullptr;
+  if (sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
+      file == nullptr || file->pMethods == nullptr || file->pMethods->iVersion < 2)
+    return;
+  file->pMethods = insisting(file->pMethods);
+}
+
+const Dialect sqlite_dialect{
+    .searcher_name = "json_quote(json_extract(config, '$.searcher.name'))",
+    .searcher_metric_name = "json_quote(json_extract(config, '$.searcher.metric'))",
+    .has_name = "(?2='' OR name GLOB ?2)",
+    .has_tag = "(?3='' OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value=?3))",
+    .is_metrics_json = "json_valid(metrics)",
+    .is_batches_json = "json_valid(batches)",
+    .metrics_by_trial = " INDEXED BY metrics_by_trial",
+    .metric_names =
+        "SELECT metric_group, name FROM (SELECT 0 AS age, metrics.id AS place, metric_group,"
+        " key AS name FROM metrics INDEXED BY metrics_by_trial,"
+        " json_each(CASE WHEN json_valid(metrics.metrics) THEN metrics.metrics ELSE '{}' END)"
+        " WHERE trial_id=?1 AND archived=0 AND metrics.id<="
+        " (SELECT CAST(value AS INTEGER) FROM meta WHERE key='last_unnamed_metric')"
+        " UNION ALL SELECT 1, id, metric_group, name FROM metric_names WHERE trial_id=?1)"
+        " GROUP BY metric_group, name ORDER BY MIN(age), MIN(place)",
+    // Texts come behind numbers and blobs behind both, and NaN is NULL.
+    .keep_best_validation =
+        "UPDATE trials SET best_validation=?1, best_metric=?2, best_order=order_of"
+        " FROM (SELECT CASE WHEN ?2 IS NULL THEN x'' ELSE IFNULL(?3, 'NaN') END AS order_of)"
+        " WHERE id=?4 AND (best_validation IS NULL OR best_order>order_of)",
+    .forget_best_validation =
+        "UPDATE trials SET best_validation=NULL, best_metric=NULL, best_order=x'' WHERE id=?",
+};
+
 }  // namespace
+
+class SqliteStatement : public Statement {
+ public:
+  // `place`: where the connection keeps it between executions.
+  SqliteStatement(SqliteConnection &connection, std::string_view sql,
+                  std::unique_ptr<Statement> *place);
+
+  void bind_integer(int index, int64_t value) override;
+  void bind_number(int index, double value) override;
+  void bind_text(int index, std::string_view value, bool in_place) override;
+  void bind_null(int index) override;
+  bool next() override;
+  bool is_null(int column) const override;
+  int64_t integer(int column) const override;
+  double number(int column) const override;
+  std::string_view text(int column) const override;
+
+  // As before its first execution.
+  void reset();
+  bool is_of(const sqlite3 *handle) const;
+  std::unique_ptr<Statement> *place() const { return place_; }
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt *statement) const;
+  };
+  void check(int result) const;
+
+  SqliteConnection &connection_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  std::unique_ptr<Statement> *place_;
+};
+
+void SqliteStatement::Finalize::operator()(sqlite3_stmt *statement) const {
+  sqlite3_finalize(statement);
+}
+
+SqliteStatement::SqliteStatement(SqliteConnection &connection, std::string_view sql,
+                                 std::unique_ptr<Statement> *place)
+    : connection_(connection), place_(place) {
+  sqlite3_stmt *statement = nullptr;
+  const int result =
+      sqlite3_prepare_v3(connection.handle_.get(), sql.data(), static_cast<int>(sql.size()),
+                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+  if (result != SQLITE_OK) connection.throw_error(result, sql);
+  statement_.reset(statement);
+}
+
+void SqliteStatement::reset() {
+  sqlite3_reset(statement_.get());
+  sqlite3_clear_bindings(statement_.get());
+}
+
+bool SqliteStatement::is_of(const sqlite3 *handle) const {
+  return sqlite3_db_handle(statement_.get()) == handle;
+}
+
+bool SqliteStatement::next() {
+  const int result = sqlite3_step(statement_.get());
+  if (result == SQLITE_ROW) return true;
+  if (result == SQLITE_DONE) return false;
+  connection_.throw_error(result, sqlite3_sql(statement_.get()));
+}
+
+void SqliteStatement::check(int result) const {
+  if (result != SQLITE_OK) connection_.throw_error(result, sqlite3_sql(statement_.get()));
+}
+
+void SqliteStatement::bind_integer(int index, int64_t value) {
+  check(sqlite3_bind_int64(statement_.get(), index, value));
+}
+void SqliteStatement::bind_number(int index, double value) {
+  check(sqlite3_bind_double(statement_.get(), index, value));
+}
+void SqliteStatement::bind_text(int index, std::string_view value, bool in_place) {
+  // An empty view may have no address, which SQLite would take for NULL.
+  check(sqlite3_bind_text64(statement_.get(), index, value.empty() ? "" : value.data(),
+                            value.size(), in_place ? SQLITE_STATIC : SQLITE_TRANSIENT,
+                            SQLITE_UTF8));
+}
+void SqliteStatement::bind_null(int index) { check(sqlite3_bind_null(statement_.get(), index)); }
+
+bool SqliteStatement::is_null(int column) const {
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+}
+int64_t SqliteStatement::integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+double SqliteStatement::number(int column) const {
+  return sqlite3_column_double(statement_.get(), column);
+}
+std::string_view SqliteStatement::text(int column) const {
+  const auto *text = reinterpret_cast<const char *>(sqlite3_column_text(statement_.get(), column));
+  if (text == nullptr) return {};
+  return {text, static_cast<size_t>(sqlite3_column_bytes(statement_.get(), column))};
+}
 
 void CloseDatabase::operator()(sqlite3 *handle) const { sqlite3_close_v2(handle); }
 

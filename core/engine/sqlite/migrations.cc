@@ -6,8 +6,8 @@
 
 #include "core/base/error.h"
 #include "core/base/uuid.h"
-#include "core/engine/best_validation.h"
 #include "core/engine/experiment.h"
+#include "core/engine/runs/best_validation.h"
 #include "core/engine/store_places.h"
 
 namespace det::engine {

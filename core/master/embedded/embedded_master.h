@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "core/base/log.h"
-#include "core/engine/joined_run.h"
-#include "core/engine/start_run.h"
+#include "core/engine/runs/joined_run.h"
+#include "core/engine/runs/start_run.h"
 #include "core/engine/store.h"
 #include "core/master/master.h"
 

@@ -1,7 +1,7 @@
 // A live run of a store as its master.
 #pragma once
 
-#include "core/engine/live_run.h"
+#include "core/engine/runs/live_run.h"
 #include "core/master/master.h"
 
 namespace det::master {

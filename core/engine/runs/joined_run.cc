@@ -1,0 +1,89 @@
+#include "core/engine/runs/joined_run.h"
+
+#include "core/base/error.h"
+#include "core/engine/change.h"
+#include "core/journal/run_directory.h"
+
+namespace det::engine {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Another machine may have a store of its own at the same path.
+bool is_that_store(Database &store, const RunTicket &ticket) {
+  return store
+      .query(
+          "SELECT 1 FROM meta JOIN runs ON journal_id=?"
+          " WHERE key='cluster_id' AND value=? AND trial_id=? AND run_id=?",
+          ticket.journal_id, ticket.info.cluster_id, ticket.info.trial_id, ticket.info.run_id)
+      .next();
+}
+
+bool on_machine_of(const ProcessIdentity &chief) {
+  return !chief.boot_id.empty() && chief.boot_id == ProcessIdentity::current().boot_id;
+}
+
+// Why the store cannot be there; empty when it is worth a try.
+std::string absence(const RunTicket &ticket, bool same_machine, const StoreOptions &options) {
+  std::error_code failed;
+  if (!fs::exists(store_path(ticket.store_directory), failed)) return "there is none at this path";
+  // Its processes share memory, which does not reach other machines.
+  if (!same_machine && !options.on_network(ticket.store_directory))
+    return "the file system here is not shared with that machine";
+  return {};
+}
+
+StartedRun join(Store &store, const RunTicket &ticket, int rank) {
+  const RunInfo &run = ticket.info;
+  const std::string journal_id = rank_journal_id(ticket.journal_id, rank);
+  // Nobody else makes or clears a directory meanwhile.
+  Change change(store, Durability::relaxed);
+  OwnerLock owner = journal::make_run_directory(
+      ticket.store_directory, {run.trial_id, run.run_id, rank, journal_id}, {.with_signal = true});
+  change.commit();
+  return {run, rank, false, false, journal_id, std::move(owner)};
+}
+
+std::string unreachable(const RunTicket &ticket, int rank, const std::string &why) {
+  return "using the store '" + ticket.store_directory.string() + "' of rank 0 on host " +
+         ticket.chief.host + " from rank " + std::to_string(rank) + " on host " +
+         ProcessIdentity::current().host + ": " + why +
+         "; report from rank 0, or set DET_HOME to a directory that all machines share";
+}
+
+}  // namespace
+
+JoinedRun join_live_run(const RunTicket &ticket, int rank, std::shared_ptr<Logger> log,
+                        const StoreOptions &options) {
+  const bool same_machine = on_machine_of(ticket.chief);
+  std::string why = absence(ticket, same_machine, options);
+  if (why.empty()) {
+    try {
+      Store store(ticket.store_directory, false, options);
+      if (is_that_store(store.database(), ticket)) {
+        StartedRun run = join(store, ticket, rank);
+        return {std::make_unique<LiveRun>(std::move(store), std::move(run), std::move(log)), {}};
+      }
+      why = "another store is at this path";
+    } catch (const Error &e) {
+      if (same_machine || is_passing(e.code)) throw;
+      why = e.what();
+    }
+  }
+  return {nullptr, unreachable(ticket, rank, why)};
+}
+
+Json to_json(const RunTicket &ticket) {
+  return {{"store_directory", ticket.store_directory.string()},
+          {"journal_id", ticket.journal_id},
+          {"chief", ticket.chief.to_json()},
+          {"info", to_json(ticket.info)}};
+}
+
+RunTicket ticket_from_json(const Json &json) {
+  return {json.at("store_directory").get<std::string>(), json.at("journal_id"),
+          ProcessIdentity::from_json(json.at("chief")), run_info_from_json(json.at("info"))};
+}
+
+}  // namespace det::engine

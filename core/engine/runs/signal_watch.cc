@@ -1,0 +1,67 @@
+#include "core/engine/runs/signal_watch.h"
+
+#include "core/base/clock.h"
+#include "core/base/fifo.h"
+#include "core/journal/run_directory.h"
+
+namespace det::engine {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+namespace {
+
+// Told by other machines, or by a process that died between storing a signal and the FIFO.
+constexpr milliseconds local_recheck{5000};
+constexpr milliseconds network_recheck{1000};
+
+}  // namespace
+
+void record_signal(Database &store, int64_t trial_id, int64_t run_id, std::string_view reason) {
+  store.run(
+      "INSERT INTO signals (trial_id, run_id, reason, time) VALUES (?, ?, ?, ?)"
+      " ON CONFLICT DO NOTHING",
+      trial_id, run_id, reason, now_us());
+}
+
+SignalWatch::SignalWatch(fs::path store_directory, const fs::path &run_directory, int64_t trial_id,
+                         int64_t run_id, const StoreOptions &options)
+    : store_directory_(std::move(store_directory)),
+      run_directory_(run_directory),
+      trial_id_(trial_id),
+      run_id_(run_id),
+      options_(options),
+      recheck_(options.recheck),
+      fifo_(open_fifo(journal::signal_file(run_directory))) {
+  if (recheck_.count() > 0) return;
+  const bool slow = !fifo_ || options_.on_network(store_directory_);
+  recheck_ = slow ? network_recheck : local_recheck;
+}
+
+void SignalWatch::raise() {
+  is_raised_ = true;
+  raised_.set();
+}
+
+bool SignalWatch::wait(const Wake &wake) {
+  for (;;) {
+    drain_fifo(fifo_);
+    if (is_raised_ || signalled()) return true;
+    pollfd news{fifo_.get(), POLLIN, 0};
+    if (wake.poll({&news, 1}, recheck_, &raised_)) return is_raised_ || signalled();
+  }
+}
+
+bool SignalWatch::signalled() {
+  if (!store_) store_.emplace(open_store(store_directory_, false, options_));
+  // Cheap, and changes with every write of another connection.
+  const int64_t version = store_->data_version();
+  if (version == data_version_) return false;
+  Query signal =
+      store_->query("SELECT 1 FROM signals WHERE trial_id=? AND run_id=?", trial_id_, run_id_);
+  const bool found = signal.next();
+  data_version_ = version;
+  return found;
+}
+
+}  // namespace det::engine

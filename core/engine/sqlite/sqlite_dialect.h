@@ -1,9 +1,0 @@
-#pragma once
-
-#include "core/engine/dialect.h"
-
-namespace det::engine {
-
-extern const Dialect sqlite_dialect;
-
-}  // namespace det::engine

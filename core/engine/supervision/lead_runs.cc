@@ -1,0 +1,112 @@
+// Runs that a supervisor starts: their beginning, what they print and their end.
+#include "core/base/clock.h"
+#include "core/engine/runs/lifecycle.h"
+#include "core/engine/runs/start_run.h"
+#include "core/engine/supervision/lead.h"
+
+namespace det::engine {
+
+RunInfo Lead::next_run(int64_t trial_id) { return describe_next_run(records(), trial_id); }
+
+void Lead::start_run(const RunInfo &run, const std::string &leader) {
+  Change change(store_, Durability::relaxed);
+  record_next_run(records(), run, leader);
+  change.commit();
+}
+
+void Lead::ask_to_leave(int64_t trial_id, int64_t run_id, std::string_view reason) {
+  Change change(store_, Durability::relaxed);
+  change.signal(trial_id, run_id, reason);
+  change.commit();
+}
+
+std::optional<std::string> Lead::run_exit(int64_t trial_id, int64_t run_id) {
+  Query run =
+      records().query("SELECT exit FROM runs WHERE trial_id=? AND run_id=?", trial_id, run_id);
+  return run.next() ? run.maybe_text(0) : std::nullopt;
+}
+
+bool Lead::was_taken_up(int64_t trial_id, int64_t run_id) {
+  return !records()
+              .query("SELECT 1 FROM runs WHERE trial_id=? AND run_id=? AND journal_id=''", trial_id,
+                     run_id)
+              .next();
+}
+
+void Lead::end_run(int64_t trial_id, int64_t run_id, RunExit how) {
+  Change change(store_, Durability::relaxed);
+  record_run_end(records(), trial_id, run_id, how);
+  change.commit();
+}
+
+RunStanding Lead::run_standing(int64_t trial_id, int64_t run_id) {
+  Query row = records().query(
+      "SELECT trials.state, restarts, closed, early_exit IS NOT NULL OR "
+      "COALESCE(exit='invalid_hp', FALSE),"
+      " out_of_operations<>0 OR EXISTS (SELECT 1 FROM signals WHERE trial_id=trials.id"
+      "  AND signals.run_id=runs.run_id AND acknowledged IS NOT NULL),"
+      " COALESCE((SELECT decided IS NOT NULL FROM operations WHERE trial_id=trials.id"
+      "  ORDER BY number DESC LIMIT 1), TRUE),"
+      " restarts_forbidden_by IS NOT NULL"
+      " FROM trials JOIN runs ON trial_id=trials.id AND run_id=? WHERE trials.id=?",
+      run_id, trial_id);
+  row.next();
+  RunStanding standing;
+  standing.trial_state = row.text(0);
+  standing.restarts = row.integer(1);
+  standing.closed = row.integer(2) != 0;
+  standing.invalid_hp = row.integer(3) != 0;
+  standing.acknowledged = row.integer(4) != 0;
+  standing.done = row.integer(5) != 0;
+  standing.restarts_forbidden = row.integer(6) != 0;
+  return standing;
+}
+
+void Lead::record_judged(int64_t trial_id, const JudgedRun &run) {
+  record_run_end(records(), trial_id, run.run_id, run.exit);
+  records().run("UPDATE runs SET leader=NULL WHERE trial_id=? AND run_id=?", trial_id, run.run_id);
+  if (run.counts) records().run("UPDATE trials SET restarts=restarts+1 WHERE id=?", trial_id);
+}
+
+void Lead::judge_run(int64_t trial_id, const JudgedRun &run) {
+  Change change(store_, Durability::relaxed);
+  record_judged(trial_id, run);
+  change.commit();
+}
+
+void Lead::insert_line(int64_t trial_id, int64_t run_id, LogLevel level, const std::string &text) {
+  records().run(
+      "INSERT INTO logs (trial_id, run_id, rank, time, level, text) VALUES (?, ?, 0, ?, ?, ?)",
+      trial_id, run_id, now_us(), static_cast<int64_t>(level), text);
+}
+
+void Lead::log(int64_t trial_id, int64_t run_id, LogLevel level, const std::string &text) {
+  Change change(store_, Durability::relaxed);
+  insert_line(trial_id, run_id, level, text);
+  change.commit();
+}
+
+uint64_t Lead::log_offset(int64_t trial_id, int64_t run_id) {
+  Query run = records().query("SELECT log_offset FROM runs WHERE trial_id=? AND run_id=?", trial_id,
+                              run_id);
+  return run.next() ? static_cast<uint64_t>(run.integer(0)) : 0;
+}
+
+bool Lead::log_output(int64_t trial_id, int64_t run_id, const std::vector<std::string> &lines,
+                      uint64_t offset, const std::optional<std::string> &policy) {
+  Change change(store_, Durability::relaxed);
+  for (const std::string &line : lines) insert_line(trial_id, run_id, LogLevel::info, line);
+  bool forbidden = false;
+  if (policy) {
+    records().run(
+        "UPDATE trials SET restarts_forbidden_by=? WHERE id=? AND restarts_forbidden_by IS NULL",
+        *policy, trial_id);
+    forbidden = records().changes() > 0;
+  }
+  records().run("UPDATE runs SET log_offset=? WHERE trial_id=? AND run_id=?", offset, trial_id,
+                run_id);
+  change.commit();
+  return forbidden;
+}
+
+}  // namespace det::engine
