@@ -65,7 +65,7 @@ Verdict judge(const RunFacts &run) {
     return verdict;
   }
   // Left in good order, without a word, in the middle of its work: it wants no more.
-  const bool stopped = !run.failed && !run.killed && !run.acknowledged && !run.lost;
+  const bool stopped = !run.killed && !run.acknowledged && !run.lost;
   if (stopped && !run.done && run.state != engine::state::paused)
     return ended(engine::state::completed, run);
   return {};
