@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/engine/supervision/lead.h"
+#include "core/engine/supervision/supervised_experiment.h"
 
 namespace det::launcher {
 

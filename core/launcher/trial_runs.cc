@@ -1,15 +1,71 @@
 #include "core/launcher/trial_runs.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/engine/runs/recover_runs.h"
 #include "core/launcher/exit_facts.h"
+#include "core/launcher/launcher.h"
 #include "core/launcher/trial_launch.h"
 #include "core/storage/storage.h"
 
 namespace det::launcher {
+
+namespace {
+
+// The words of the system, which nearly all programs print.
+bool complains_about_space(const std::string &line) {
+  return line.find(errno_text(ENOSPC)) != line.npos || line.find(errno_text(EDQUOT)) != line.npos;
+}
+
+// What programs print while they die: the traces of several ranks.
+constexpr int64_t last_lines = 200;
+
+}  // namespace
+
+RunLogs::RunLogs(engine::SupervisedExperiment &records, const Json &config,
+                 std::shared_ptr<Logger> log)
+    : records_(records), policies_(config), log_(std::move(log)) {}
+
+std::filesystem::path RunLogs::file(int64_t trial_id, int64_t run_id) const {
+  return records_.seat().log_file(trial_id, run_id);
+}
+
+std::unique_ptr<LogFollower> RunLogs::follow(int64_t trial_id, int64_t run_id) {
+  return std::make_unique<LogFollower>(
+      file(trial_id, run_id), records_.output().offset(trial_id, run_id),
+      [this, trial_id, run_id](const std::vector<std::string> &lines, uint64_t read) {
+        record(trial_id, run_id, lines, read);
+      });
+}
+
+void RunLogs::tell(int64_t trial_id, int64_t run_id, LogLevel level, const std::string &text) {
+  log_->write(level, text);
+  records_.output().add(trial_id, run_id, level, "det run: " + text);
+}
+
+std::string RunLogs::take_complaint_about_space(int64_t trial_id, int64_t run_id) {
+  const auto taken = complaints_about_space_.extract({trial_id, run_id});
+  return taken && taken.mapped().lines_since <= last_lines ? taken.mapped().line : std::string();
+}
+
+void RunLogs::record(int64_t trial_id, int64_t run_id, const std::vector<std::string> &lines,
+                     uint64_t read) {
+  std::optional<std::string> policy;
+  auto complaint = complaints_about_space_.find({trial_id, run_id});
+  for (const std::string &line : lines)
+    if (complains_about_space(line))
+      complaint =
+          complaints_about_space_.insert_or_assign({trial_id, run_id}, Complaint{line}).first;
+    else if (complaint != complaints_about_space_.end()) ++complaint->second.lines_since;
+  for (const std::string &line : lines)
+    if (!policy) policy = policies_.forbids_restarts(line);
+  if (records_.output().add_lines(trial_id, run_id, lines, read, policy))
+    log_->warning(trial_name(trial_id) + " printed what the log policy '" + *policy +
+                  "' looks for: it is not started again when it fails");
+}
 
 namespace {
 
@@ -23,24 +79,24 @@ std::filesystem::path storage_directory(const Json &config) try {
 
 }  // namespace
 
-TrialRuns::TrialRuns(engine::Lead &lead, Launcher &launcher,
+TrialRuns::TrialRuns(engine::SupervisedExperiment &records, Launcher &launcher,
                      const engine::ExperimentRecord &experiment,
                      std::filesystem::path store_directory, std::shared_ptr<Logger> log)
-    : lead_(lead),
+    : records_(records.runs()),
       launcher_(launcher),
       plan_(experiment.launch),
       policy_(run_policy(experiment.config)),
       store_directory_(std::move(store_directory)),
       storage_directory_(storage_directory(experiment.config)),
       log_(std::move(log)),
-      logs_(lead, experiment.config, log_) {}
+      logs_(records, experiment.config, log_) {}
 
 Launched TrialRuns::start(int64_t trial_id) {
-  const engine::RunInfo run = lead_.next_run(trial_id);
+  const engine::RunInfo run = records_.next(trial_id);
   const std::optional<std::string> identity = prepare(run);
   if (!identity) return Launched::no_room;
   // It waits until it is on record, so that there is none that nobody knows of.
-  lead_.start_run(run, *identity);
+  records_.start(run, *identity);
   add(trial_id, run.run_id);
   try {
     launcher_.go(trial_id);
@@ -77,7 +133,7 @@ TrialLaunch TrialRuns::describe(const engine::RunInfo &run) {
   return launch;
 }
 
-void TrialRuns::take_over(const engine::LedRun &run) {
+void TrialRuns::take_over(const engine::UnjudgedRun &run) {
   add(run.trial_id, run.run_id);
   TrialLaunch launch;
   launch.trial_id = run.trial_id;
@@ -103,7 +159,7 @@ void TrialRuns::carry_out(int64_t trial_id, const RunOrder &order, Clock::time_p
     case RunOrder::Kind::go_on:
       return;
     case RunOrder::Kind::leave:
-      lead_.ask_to_leave(trial_id, found->second.id, order.reason);
+      records_.ask_to_leave(trial_id, found->second.id, order.reason);
       return leave_by(trial_id, now + policy_.preemption_timeout);
     case RunOrder::Kind::end:
       return kill(trial_id, found->second);
@@ -144,12 +200,12 @@ bool TrialRuns::record_end(const LaunchedExit &exit) {
   const auto found = runs_.find(exit.trial_id);
   if (found == runs_.end() || found->second.id != exit.run_id) return false;
   Run &run = found->second;
-  run.said = lead_.run_exit(exit.trial_id, exit.run_id);
+  run.said = records_.exit_of(exit.trial_id, exit.run_id);
   if (run.said) return true;
   if (const auto how = exit_for_record(exit, run.killed))
-    lead_.end_run(exit.trial_id, exit.run_id, *how);
+    records_.end(exit.trial_id, exit.run_id, *how);
   engine::recover_runs(store_directory_, *log_);
-  run.said = lead_.run_exit(exit.trial_id, exit.run_id);
+  run.said = records_.exit_of(exit.trial_id, exit.run_id);
   return true;
 }
 
@@ -163,7 +219,7 @@ RunFacts TrialRuns::end_of(const LaunchedExit &exit) {
   if (facts.failed && !facts.killed) facts.no_space = missing_space(exit, complaint);
   // Before it could take up its run.
   facts.unstartable =
-      may_be_unstartable(exit, plan_.command) && !lead_.was_taken_up(exit.trial_id, exit.run_id);
+      may_be_unstartable(exit, plan_.command) && !records_.was_taken_up(exit.trial_id, exit.run_id);
   return facts;
 }
 

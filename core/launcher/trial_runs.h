@@ -13,11 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json_fwd.h"
 #include "core/base/log.h"
-#include "core/engine/supervision/lead.h"
+#include "core/engine/supervision/supervised_experiment.h"
 #include "core/launcher/entrypoint.h"
 #include "core/launcher/launcher.h"
-#include "core/launcher/run_logs.h"
+#include "core/launcher/log_follower.h"
+#include "core/launcher/log_policies.h"
 #include "core/launcher/run_policy.h"
 #include "core/launcher/verdict.h"
 
@@ -27,19 +29,54 @@ namespace det::launcher {
 // `failed`: its command could not be started.
 enum class Launched { yes, no_room, failed };
 
-// A trial has one run at a time, and is what its run is known by. `lead` and `launcher` must
+// What the runs of an experiment print, on its way from their files into the records.
+class RunLogs {
+ public:
+  // Throws Code::invalid for a log policy of `config` that is none. `records` must outlive this.
+  RunLogs(engine::SupervisedExperiment &records, const Json &config, std::shared_ptr<Logger> log);
+  RunLogs(const RunLogs &) = delete;  // those that follow hold on to this
+  RunLogs &operator=(const RunLogs &) = delete;
+
+  std::filesystem::path file(int64_t trial_id, int64_t run_id) const;
+
+  // From where its lines are on record already. This must outlive it.
+  std::unique_ptr<LogFollower> follow(int64_t trial_id, int64_t run_id);
+
+  // Of a run: to whoever looks on, and in the log of its trial for those who look later.
+  void tell(int64_t trial_id, int64_t run_id, LogLevel level, const std::string &text);
+
+  // Once it has ended: the line in which it said, shortly before, that there is no space left. A
+  // program that only lost a side file to that goes on, and dies of something else.
+  std::string take_complaint_about_space(int64_t trial_id, int64_t run_id);
+
+ private:
+  void record(int64_t trial_id, int64_t run_id, const std::vector<std::string> &lines,
+              uint64_t read);
+
+  engine::SupervisedExperiment &records_;
+  const LogPolicies policies_;
+  const std::shared_ptr<Logger> log_;
+  struct Complaint {
+    std::string line;
+    int64_t lines_since = 0;
+  };
+  std::map<std::pair<int64_t, int64_t>, Complaint> complaints_about_space_;
+};
+
+// A trial has one run at a time, and is what its run is known by. `records` and `launcher` must
 // outlive this.
 class TrialRuns {
  public:
   using Clock = std::chrono::steady_clock;
 
-  TrialRuns(engine::Lead &lead, Launcher &launcher, const engine::ExperimentRecord &experiment,
-            std::filesystem::path store_directory, std::shared_ptr<Logger> log);
+  TrialRuns(engine::SupervisedExperiment &records, Launcher &launcher,
+            const engine::ExperimentRecord &experiment, std::filesystem::path store_directory,
+            std::shared_ptr<Logger> log);
 
   // The next run of a trial.
   Launched start(int64_t trial_id);
   // Of another supervisor, which is gone.
-  void take_over(const engine::LedRun &run);
+  void take_over(const engine::UnjudgedRun &run);
 
   bool has(int64_t trial_id) const { return runs_.contains(trial_id); }
   size_t size() const { return runs_.size(); }
@@ -80,7 +117,7 @@ class TrialRuns {
   void add(int64_t trial_id, int64_t run_id);
   void kill(int64_t trial_id, Run &run);
 
-  engine::Lead &lead_;
+  engine::SupervisedRuns &records_;
   Launcher &launcher_;
   const engine::LaunchPlan plan_;
   const RunPolicy policy_;

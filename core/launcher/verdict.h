@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/engine/supervision/lead.h"
+#include "core/engine/supervision/supervised_runs.h"
 #include "core/search/search.h"
 
 namespace det::launcher {

@@ -21,7 +21,7 @@ class SlowToDie final : public SimulatedTrials {
 struct Runs {
   Experiment experiment;
   SlowToDie trials{experiment.store(), 4, {}};
-  engine::Lead lead{experiment.store_directory(), experiment.id(), {}};
+  engine::SupervisedExperiment lead{experiment.store_directory(), experiment.id(), {}};
   std::vector<std::string> warnings;
   launcher::TrialRuns runs{
       lead, trials, lead.experiment(), experiment.store_directory(),
@@ -34,7 +34,7 @@ struct Runs {
     lead.take_up(search::make_search(lead.experiment().config, search::SearchRules::operations),
                  std::nullopt);
     lead.change_state(engine::state::active);
-    lead.begin();
+    lead.search().begin();
   }
 };
 

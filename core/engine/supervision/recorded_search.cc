@@ -2,7 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/base/uuid.h"
+#include "core/engine/change.h"
 #include "core/engine/supervision/transitions.h"
 
 namespace det::engine {
@@ -33,7 +33,7 @@ std::string with_trial_number(std::string text, const std::string &request, int6
 
 }  // namespace
 
-void SearchChanges::add(const SearchChanges &later) {
+void RecordedSearch::SearchChanges::add(const SearchChanges &later) {
   append_ids(trials, later.trials);
   append_ids(stopped, later.stopped);
   append_ids(refused, later.refused);
@@ -41,7 +41,7 @@ void SearchChanges::add(const SearchChanges &later) {
   if (later.progress) progress = later.progress;
 }
 
-RecordedSearch::RecordedSearch(Database &store, int64_t experiment_id,
+RecordedSearch::RecordedSearch(Store &store, int64_t experiment_id,
                                std::unique_ptr<search::Search> search,
                                std::optional<uint64_t> length)
     : store_(store),
@@ -49,7 +49,7 @@ RecordedSearch::RecordedSearch(Database &store, int64_t experiment_id,
       search_(std::move(search)),
       custom_(dynamic_cast<search::CustomSearch *>(search_.get())),
       length_(length) {
-  Query trials = store_.query(
+  Query trials = records().query(
       "SELECT id, request_id FROM trials WHERE experiment_id=? AND request_id IS NOT NULL",
       experiment_id_);
   while (trials.next()) {
@@ -58,14 +58,14 @@ RecordedSearch::RecordedSearch(Database &store, int64_t experiment_id,
   }
   replay();
   if (!is_custom()) return;
-  Query queued = store_.query(
+  Query queued = records().query(
       "SELECT COALESCE(MAX(number), 0) FROM search_queue WHERE experiment_id=?", experiment_id_);
   queued.next();
   queued_ = queued.integer(0);
 }
 
 void RecordedSearch::replay() {
-  Query events = store_.query(
+  Query events = records().query(
       "SELECT number, kind, trial_id, value FROM search_events WHERE experiment_id=?"
       " ORDER BY number",
       experiment_id_);
@@ -82,38 +82,121 @@ void RecordedSearch::replay() {
   }
 }
 
-SearchChanges RecordedSearch::begin() {
-  return events_ == 0 ? happened("initial", std::nullopt, nullptr) : SearchChanges();
+Decided RecordedSearch::decide(const std::function<SearchChanges()> &event) {
+  Change change(store_, Durability::relaxed);
+  SearchChanges changes;
+  Decided decided;
+  try {
+    changes = event();
+    // Each refusal is an event of its own, and may have others in its wake.
+    for (size_t next = 0; next < changes.refused.size(); ++next)
+      changes.add(exited_early(changes.refused[next], search::ExitReason::user_canceled));
+  } catch (const Error &error) {
+    if (error.code != Code::invalid) throw;
+    append(search_failed, std::nullopt, error.what());
+    changes = {};
+    changes.shutdown = search::Shutdown{.cancel = false, .failure = true};
+    decided.failure = error.what();
+  }
+  if (changes.shutdown) {
+    const search::Shutdown &how = *changes.shutdown;
+    set_experiment_state(records(), experiment_id_,
+                         how.failure  ? state::failing
+                         : how.cancel ? state::canceling
+                                      : state::completing,
+                         "ending experiment " + std::to_string(experiment_id_));
+    decided.states_changed = true;
+  }
+  for (const int64_t id : changes.stopped)
+    set_supervised_trial_state(records(), id, state::completing);
+  change.tell_listeners(experiment_id_);
+  change.commit();
+  decided.trials = std::move(changes.trials);
+  return decided;
 }
 
-SearchChanges RecordedSearch::completed(int64_t trial_id, uint64_t length, const Json &metric) {
-  store_.run("UPDATE operations SET decided=? WHERE trial_id=? AND length=? AND decided IS NULL",
-             now_us(), trial_id, length);
-  // It is over when its process has left.
-  if (length_) return {};
-  return happened("validation_completed", trial_id, {{"length", length}, {"metric", metric}});
+Decided RecordedSearch::begin() {
+  return decide(
+      [&] { return events_ == 0 ? happened("initial", std::nullopt, nullptr) : SearchChanges(); });
 }
 
-SearchChanges RecordedSearch::validated(int64_t trial_id, int64_t row, const Json &metrics) {
-  store_.run("UPDATE trials SET last_validation=? WHERE id=?", row, trial_id);
-  return happened("validated", trial_id, metrics);
+Decided RecordedSearch::completed(int64_t trial_id, uint64_t length, const Json &metric) {
+  return decide([&]() -> SearchChanges {
+    records().run(
+        "UPDATE operations SET decided=? WHERE trial_id=? AND length=? AND decided IS NULL",
+        now_us(), trial_id, length);
+    // It is over when its process has left.
+    if (length_) return {};
+    return happened("validation_completed", trial_id, {{"length", length}, {"metric", metric}});
+  });
 }
 
-SearchChanges RecordedSearch::exited_early(int64_t trial_id, search::ExitReason reason) {
+Decided RecordedSearch::validated(int64_t trial_id, const TrialValidation &validation) {
+  return decide([&] {
+    records().run("UPDATE trials SET last_validation=? WHERE id=?", validation.row, trial_id);
+    return happened("validated", trial_id, validation.metrics);
+  });
+}
+
+Decided RecordedSearch::end_trial(int64_t trial_id, std::string_view state,
+                                  std::optional<search::ExitReason> reason,
+                                  const std::optional<JudgedRun> &run) {
+  return decide([&] {
+    if (run) record_judged_run(records(), trial_id, *run);
+    records().run("UPDATE trials SET state=?, ended=? WHERE id=?", state, now_us(), trial_id);
+    SearchChanges changes;
+    if (reason) changes.add(exited_early(trial_id, *reason));
+    changes.add(happened("closed", trial_id, nullptr));
+    return changes;
+  });
+}
+
+Decided RecordedSearch::fail(const std::string &why) {
+  return decide([&]() -> SearchChanges { throw Error(Code::invalid, why); });
+}
+
+std::vector<SearchPost> RecordedSearch::posts() {
+  std::vector<SearchPost> posts;
+  Query rows = records().query(
+      "SELECT id, event_id, operations FROM search_posts"
+      " WHERE experiment_id=? AND accepted IS NULL ORDER BY id",
+      experiment_id_);
+  while (rows.next()) posts.push_back({rows.integer(0), rows.integer(1), rows.text(2)});
+  return posts;
+}
+
+Decided RecordedSearch::answer(const SearchPost &post) {
+  return decide([&] {
+    SearchChanges changes;
+    std::string answer;
+    bool accepted = true;
+    try {
+      std::vector<std::string> refused;
+      changes = posted(post.event_id, parse_json(post.operations, "operations"), refused);
+      for (const std::string &problem : refused) answer += (answer.empty() ? "" : "; ") + problem;
+    } catch (const Error &error) {
+      if (error.code != Code::not_found) throw;
+      accepted = false;
+      answer = error.what();
+    }
+    records().run("UPDATE search_posts SET accepted=?, answer=? WHERE id=?", accepted, answer,
+                  post.id);
+    return changes;
+  });
+}
+
+RecordedSearch::SearchChanges RecordedSearch::exited_early(int64_t trial_id,
+                                                           search::ExitReason reason) {
   return happened("exited_early", trial_id, std::string(search::exit_reason_name(reason)));
 }
 
-SearchChanges RecordedSearch::closed(int64_t trial_id) {
-  return happened("closed", trial_id, nullptr);
-}
-
-SearchChanges RecordedSearch::posted(int64_t event_id, const Json &operations,
-                                     std::vector<std::string> &refused) {
+RecordedSearch::SearchChanges RecordedSearch::posted(int64_t event_id, const Json &operations,
+                                                     std::vector<std::string> &refused) {
   search::read_operations(operations, refused);  // those that cannot be read are told once
   SearchChanges changes =
       happened("posted", std::nullopt, {{"event_id", event_id}, {"operations", operations}});
-  store_.run("DELETE FROM search_queue WHERE experiment_id=? AND number<=?", experiment_id_,
-             event_id);
+  records().run("DELETE FROM search_queue WHERE experiment_id=? AND number<=?", experiment_id_,
+                event_id);
   return changes;
 }
 
@@ -121,8 +204,8 @@ void RecordedSearch::store_queue() {
   for (const Json &event : custom_->queue()) {
     const auto number = event.at("id").get<int64_t>();
     if (number <= queued_) continue;
-    store_.run("INSERT INTO search_queue (experiment_id, number, event) VALUES (?, ?, ?)",
-               experiment_id_, number, to_wire(event));
+    records().run("INSERT INTO search_queue (experiment_id, number, event) VALUES (?, ?, ?)",
+                  experiment_id_, number, to_wire(event));
     queued_ = number;
   }
 }
@@ -134,8 +217,9 @@ void RecordedSearch::trial_progress(int64_t trial_id, double progress) {
     search_->trial_progress(found->second, progress);
 }
 
-SearchChanges RecordedSearch::happened(std::string_view kind, std::optional<int64_t> trial_id,
-                                       const Json &value) {
+RecordedSearch::SearchChanges RecordedSearch::happened(std::string_view kind,
+                                                       std::optional<int64_t> trial_id,
+                                                       const Json &value) {
   search::Decisions decisions;
   try {
     decisions = tell(kind, trial_id, value);
@@ -151,14 +235,12 @@ SearchChanges RecordedSearch::happened(std::string_view kind, std::optional<int6
 
 void RecordedSearch::append(std::string_view kind, std::optional<int64_t> trial_id,
                             const Json &value) {
-  store_.run(
+  records().run(
       "INSERT INTO search_events (experiment_id, number, kind, trial_id, value, time)"
       " VALUES (?, ?, ?, ?, ?, ?)",
       experiment_id_, ++events_, kind, trial_id,
       value.is_null() ? std::nullopt : std::optional(to_wire(value)), now_us());
 }
-
-void RecordedSearch::failed(const std::string &why) { append(search_failed, std::nullopt, why); }
 
 std::optional<std::string> search_failure(Database &store, int64_t experiment_id) {
   Query last = store.query(
@@ -201,11 +283,11 @@ std::optional<int64_t> RecordedSearch::trial_of(const std::string &request_id) c
   return found == trials_.end() ? std::nullopt : std::optional(found->second);
 }
 
-SearchChanges RecordedSearch::carry_out(const search::Decisions &decisions) {
+RecordedSearch::SearchChanges RecordedSearch::carry_out(const search::Decisions &decisions) {
   SearchChanges changes;
   {
     // What is ending takes no more work.
-    Query state = store_.query("SELECT state FROM experiments WHERE id=?", experiment_id_);
+    Query state = records().query("SELECT state FROM experiments WHERE id=?", experiment_id_);
     if (!state.next() || is_stopping(state.view(0)) || is_terminal(state.view(0))) return changes;
   }
   const auto with_trial = [&](const std::string &request_id, auto &&change) {
@@ -223,7 +305,7 @@ SearchChanges RecordedSearch::carry_out(const search::Decisions &decisions) {
                           },
                           [&](const search::CloseTrial &close) {
                             with_trial(close.request_id, [&](int64_t trial) {
-                              store_.run("UPDATE trials SET closed=1 WHERE id=?", trial);
+                              records().run("UPDATE trials SET closed=1 WHERE id=?", trial);
                             });
                           },
                           [&](const search::StopTrial &stop) {
@@ -237,19 +319,19 @@ SearchChanges RecordedSearch::carry_out(const search::Decisions &decisions) {
 }
 
 void RecordedSearch::create(const search::CreateTrial &trial, SearchChanges &changes) {
-  store_.run(
+  records().run(
       "INSERT INTO trials (experiment_id, state, hparams, seed, task_id, request_id, created)"
       " SELECT id, state, ?, ?, ?, ?, ? FROM experiments WHERE id=?",
       to_wire(trial.hparams), trial.trial_seed,
       std::to_string(experiment_id_) + "." + trial.request_id, trial.request_id, now_us(),
       experiment_id_);
-  const int64_t id = store_.last_id();
+  const int64_t id = records().last_id();
   trials_[trial.request_id] = id;
   requests_[id] = trial.request_id;
   changes.trials.push_back(id);
   if (length_) {
     set_length(id, *length_, changes);
-    store_.run("UPDATE trials SET closed=1 WHERE id=?", id);
+    records().run("UPDATE trials SET closed=1 WHERE id=?", id);
   }
   changes.add(carry_out(search_->created(trial.request_id)));
 }
@@ -257,10 +339,10 @@ void RecordedSearch::create(const search::CreateTrial &trial, SearchChanges &cha
 void RecordedSearch::set_length(int64_t trial_id, uint64_t length, SearchChanges &changes) {
   {
     // Such as a trial that somebody killed while it waited for its promotion.
-    Query trial = store_.query("SELECT state FROM trials WHERE id=?", trial_id);
+    Query trial = records().query("SELECT state FROM trials WHERE id=?", trial_id);
     if (trial.next() && is_terminal(trial.view(0))) return changes.refused.push_back(trial_id);
   }
-  store_.run(
+  records().run(
       "INSERT INTO operations (trial_id, number, length, asked)"
       " SELECT ?1, COALESCE(MAX(number), 0) + 1, ?2, ?3 FROM operations WHERE trial_id=?1",
       trial_id, length, events_);

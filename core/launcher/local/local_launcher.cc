@@ -1,18 +1,103 @@
 #include "core/launcher/local/local_launcher.h"
 
+#include <sys/epoll.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/pidfd.h"
 #include "core/base/process.h"
-#include "core/launcher/local/child.h"
+#include "core/launcher/launcher.h"
+#include "core/launcher/local/held_process.h"
+#include "core/launcher/local/process_environment.h"
 #include "core/launcher/local/process_session.h"
-#include "core/launcher/local/trial_start.h"
+#include "core/launcher/program.h"
 
 namespace det::launcher {
 
 namespace {
+
+// How a child ended, without forgetting its number; of whose run is not filled in. Nothing while it
+// lives.
+std::optional<LaunchedExit> peek_exit(const Fd &child) {
+  siginfo_t how{};
+  if (waitid(by_pidfd, static_cast<id_t>(child.get()), &how, WEXITED | WNOHANG | WNOWAIT) != 0)
+    // Somebody has the kernel forget children that end.
+    return has_ended(child) ? std::optional(LaunchedExit{.kind = LaunchedExit::Kind::unknown})
+                            : std::nullopt;
+  if (how.si_pid == 0) return std::nullopt;
+  const bool exited = how.si_code == CLD_EXITED;
+  return LaunchedExit{.kind = exited ? LaunchedExit::Kind::exited : LaunchedExit::Kind::signaled,
+                      .status = how.si_status};
+}
+
+// Waits for one that has ended, or is about to. Does nothing for the child of another.
+void wait_for(const Fd &child) {
+  siginfo_t how{};
+  while (waitid(by_pidfd, static_cast<id_t>(child.get()), &how, WEXITED) != 0 && errno == EINTR) {
+  }
+}
+
+struct TrialStart {
+  Start start;
+  std::exception_ptr defect;  // what keeps the command from starting; none where nothing does
+};
+
+Variables identity_variables(const TrialLaunch &launch) {
+  return {{"DET_TRIAL_ID", std::to_string(launch.trial_id)},
+          {"DET_TRIAL_RUN_ID", std::to_string(launch.run_id)}};
+}
+
+// What is to be started, and what else it needs in the environment.
+void set_program(const TrialLaunch &launch, Variables &variables, Start &start) {
+  if (launch.command.empty())
+    throw Error(Code::invalid, "starting a trial: its command is empty; name a program");
+  if (!std::filesystem::is_directory(start.directory))
+    throw Error(Code::not_found, "starting a trial in '" + start.directory.string() +
+                                     "': there is no such directory");
+  start.program = find_program(launch.command[0], search_path(variables), start.directory);
+  if (launch.slots > 1) {
+    start.arguments = through_mpirun(launch.command, launch.slots, variables);
+    start.program = find_program(start.arguments[0], search_path(variables), "/");
+  }
+}
+
+// `of_slots` are the variables that tell which slots it has, `usual` those that it gets unless
+// somebody said otherwise.
+TrialStart trial_start(const TrialLaunch &launch, const Variables &of_slots,
+                       const Variables &usual) {
+  Variables variables = inherited_variables();
+  variables.insert(usual.begin(), usual.end());
+  for (const Variables &added : {launch.environment, identity_variables(launch), of_slots})
+    for (const auto &[name, value] : added) variables[name] = value;
+  TrialStart trial;
+  trial.start.arguments = launch.command;
+  trial.start.directory =
+      launch.directory.empty() ? std::filesystem::current_path() : launch.directory;
+  trial.start.log_file = launch.log_file;
+  try {
+    set_program(launch, variables, trial.start);
+  } catch (const Error &) {
+    trial.defect = std::current_exception();
+  }
+  trial.start.environment = assignments(variables);
+  return trial;
+}
+
+// What every process of a run has in its environment, each "NAME=value".
+std::vector<std::string> marks_of(const TrialLaunch &launch) {
+  return assignments(identity_variables(launch));
+}
 
 std::vector<int> unknown_slots(int count) {
   return std::vector<int>(static_cast<size_t>(count), -1);
@@ -29,6 +114,55 @@ std::vector<int> slots_held_by(pid_t pid, int count) {
 }
 
 }  // namespace
+
+namespace {
+
+constexpr int64_t no_owner = -1;
+
+void add_to_epoll(int epoll, int fd, int64_t owner) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = static_cast<uint64_t>(owner);
+  if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0)
+    OsFailure{errno}.raise(owner == no_owner ? "watching for announcements"
+                                             : "watching a process of " + trial_name(owner));
+}
+
+}  // namespace
+
+ProcessWatch::ProcessWatch() : news_(epoll_create1(EPOLL_CLOEXEC)) {
+  if (!news_) OsFailure{errno}.raise("making an epoll");
+  add_to_epoll(news_.get(), announced_.fd(), no_owner);
+}
+
+void ProcessWatch::add(const Fd &process, int64_t owner) {
+  add_to_epoll(news_.get(), process.get(), owner);
+}
+
+void ProcessWatch::remove(const Fd &process) {
+  epoll_ctl(news_.get(), EPOLL_CTL_DEL, process.get(), nullptr);
+}
+
+void ProcessWatch::announce(int64_t owner) {
+  owners_announced_.insert(owner);
+  announced_.set();
+}
+
+std::set<int64_t> ProcessWatch::take() {
+  std::set<int64_t> owners;
+  epoll_event events[64];
+  const int count = std::max(epoll_wait(news_.get(), events, 64, 0), 0);
+  for (const epoll_event &event : std::span(events, static_cast<size_t>(count))) {
+    const auto owner = static_cast<int64_t>(event.data.u64);
+    if (owner != no_owner) {
+      owners.insert(owner);
+      continue;
+    }
+    announced_.clear();
+    owners.merge(std::exchange(owners_announced_, {}));
+  }
+  return owners;
+}
 
 void LocalLauncher::check(const TrialLaunch &launch) const {
   if (const std::exception_ptr defect = trial_start(launch, {}, {}).defect)

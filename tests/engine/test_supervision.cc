@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "core/engine/supervision/lead.h"
+#include "core/engine/supervision/supervised_experiment.h"
 #include "tests/engine/suite.h"
 
 namespace det::test {
@@ -29,9 +29,10 @@ int64_t new_search(const World &world) {
   return engine.experiments().create(random_search, "text", {{"./train"}, "/", {}, false, {}});
 }
 
-std::unique_ptr<engine::Lead> lead(const World &world, int64_t experiment,
-                                   const Json &config = random_search) {
-  auto lead = std::make_unique<engine::Lead>(world.directory(), experiment, world.options());
+std::unique_ptr<engine::SupervisedExperiment> lead(const World &world, int64_t experiment,
+                                                   const Json &config = random_search) {
+  auto lead = std::make_unique<engine::SupervisedExperiment>(world.directory(), experiment,
+                                                             world.options());
   lead->take_up(search::make_search(config, search::SearchRules::operations), std::nullopt);
   return lead;
 }
@@ -58,18 +59,19 @@ void decisions_outlive_the_supervisor(const World &world) {
 }
 
 // As a supervisor does that hears of it.
-void hear_completion(engine::Lead &lead, int64_t trial) {
+void hear_completion(engine::SupervisedExperiment &lead, int64_t trial) {
   pollfd news{lead.seat().wake_fd(), POLLIN, 0};
   while (!lead.news(trial).metric) poll(&news, 1, 1000);
   const engine::TrialNews said = lead.news(trial);
-  lead.completed(trial, said.length, *said.metric);
+  lead.search().completed(trial, said.length, *said.metric);
 }
 
 // The first run of trial 1, taken up by this process.
-std::unique_ptr<engine::LiveRun> take_up_run(const World &world, engine::Lead &led) {
+std::unique_ptr<engine::LiveRun> take_up_run(const World &world,
+                                             engine::SupervisedExperiment &led) {
   led.change_state(engine::state::active);
-  led.begin();
-  led.start_run(led.next_run(1), to_wire(ProcessIdentity::of(getsid(0)).to_json()));
+  led.search().begin();
+  led.runs().start(led.runs().next(1), to_wire(ProcessIdentity::of(getsid(0)).to_json()));
   engine::RunRequest request = world.request();
   request.trial_id = 1;
   request.run_id = 1;
@@ -80,20 +82,20 @@ void a_run_hears_what_the_search_decides(const World &world) {
   const int64_t experiment = new_search(world);
   auto led = lead(world, experiment);
   auto run = take_up_run(world, *led);
-  assert_equal(led->led_runs().size(), 1U);
-  assert_true(led->was_taken_up(1, 1));
+  assert_equal(led->runs().unjudged().size(), 1U);
+  assert_true(led->runs().was_taken_up(1, 1));
   std::thread search([&] { hear_completion(*led, 1); });
   run->complete_operation(10, {{"loss", 0.5}});
   search.join();
   assert_true(run->current_operation().completed);
   run->end(engine::RunExit::ok);
-  assert_equal(*led->run_exit(1, 1), "ok");
-  const engine::RunStanding standing = led->run_standing(1, 1);
+  assert_equal(*led->runs().exit_of(1, 1), "ok");
+  const engine::RunStanding standing = led->runs().standing(1, 1);
   assert_true(standing.done && standing.closed && !standing.invalid_hp);
-  const engine::Decided after = led->end_trial(1, engine::state::completed, {},
-                                               engine::JudgedRun{1, engine::RunExit::ok, false});
+  const engine::Decided after = led->search().end_trial(
+      1, engine::state::completed, {}, engine::JudgedRun{1, engine::RunExit::ok, false});
   assert_equal(after.trials.back(), 2);
-  assert_true(led->led_runs().empty());
+  assert_true(led->runs().unjudged().empty());
 }
 
 // As it would be without interruptions, so that a search on one slot decides the same.
@@ -107,17 +109,17 @@ void trials_go_on_in_the_order_in_which_the_search_asked(const World &world) {
       engine.experiments().create(config, "text", {{"./train"}, "/", {}, false, {}});
   auto led = lead(world, experiment, config);
   led->change_state(engine::state::active);
-  led->begin();
+  led->search().begin();
   assert_equal(led->standing(1).turn, 1);
-  led->start_run(led->next_run(1), to_wire(ProcessIdentity::of(getsid(0)).to_json()));
+  led->runs().start(led->runs().next(1), to_wire(ProcessIdentity::of(getsid(0)).to_json()));
   assert_equal(led->standing(1).turn, 0);  // it was started for it, and did not end
-  led->end_run(1, 1, engine::RunExit::died);
+  led->runs().end(1, 1, engine::RunExit::died);
   assert_equal(led->standing(1).turn, 0);
-  led->completed(1, 4, 0.1);
-  led->completed(2, 8, 0.2);
-  led->completed(3, 4, 0.3);
+  led->search().completed(1, 4, 0.1);
+  led->search().completed(2, 8, 0.2);
+  led->search().completed(3, 4, 0.3);
   assert_equal(led->standing(1).turn, 4);  // promoted when the third was told of
-  led->completed(4, 8, 0.1);
+  led->search().completed(4, 8, 0.1);
   assert_equal(led->standing(4).turn, 0);  // by its own validation, which its run goes on with
 }
 
@@ -137,14 +139,14 @@ void a_run_waits_a_moment_for_the_program_that_decides_its_search(const World &w
       engine.experiments().create(config, "text", {{"./train"}, "/", {}, false, {}});
   auto led = lead(patient, experiment, config);
   led->change_state(engine::state::active);
-  led->begin();
+  led->search().begin();
   const Json create{{"createTrial", {{"requestId", request}, {"hyperparams", "{}"}}}};
-  led->answer({1, 1, to_wire(Json::array({create, train_to(10)}))});
+  led->search().answer({1, 1, to_wire(Json::array({create, train_to(10)}))});
   auto run = take_up_run(patient, *led);
   std::thread program([&] {
     hear_completion(*led, 1);
     std::this_thread::sleep_for(milliseconds(100));  // thinking
-    led->answer({2, 3, to_wire(Json::array({train_to(20)}))});
+    led->search().answer({2, 3, to_wire(Json::array({train_to(20)}))});
   });
   run->complete_operation(10, {{"loss", 0.5}});
   const engine::SearchOperation next = run->current_operation();
@@ -173,21 +175,21 @@ void who_posts_does_not_wait_for_ever_either(const World &world) {
   const int64_t experiment =
       engine.experiments().create(config, "text", {{"./train"}, "/", {}, false, {}});
   expect_error(Code::unavailable, [&] { engine.searches().post(experiment, 1, Json::array()); });
-  engine::Lead led(hasty.directory(), experiment, hasty.options());
+  engine::SupervisedExperiment led(hasty.directory(), experiment, hasty.options());
   expect_error(Code::timeout, [&] { engine.searches().post(experiment, 1, Json::array()); });
-  assert_true(led.posts().empty());
+  assert_true(led.search().posts().empty());
 }
 
 void what_a_run_prints_is_there_once_with_where_to_go_on(const World &world) {
   const int64_t experiment = new_search(world);
   auto led = lead(world, experiment);
-  led->begin();
-  led->start_run(led->next_run(1), "{}");
-  led->log_output(1, 1, {"one", "two"}, 8, {});
-  assert_true(led->log_output(1, 1, {"CUDA error"}, 19, "CUDA"));
-  assert_false(led->log_output(1, 1, {"CUDA error"}, 30, "CUDA"));
-  assert_equal(led->log_offset(1, 1), 30U);
-  assert_true(led->run_standing(1, 1).restarts_forbidden);
+  led->search().begin();
+  led->runs().start(led->runs().next(1), "{}");
+  led->output().add_lines(1, 1, {"one", "two"}, 8, {});
+  assert_true(led->output().add_lines(1, 1, {"CUDA error"}, 19, "CUDA"));
+  assert_false(led->output().add_lines(1, 1, {"CUDA error"}, 30, "CUDA"));
+  assert_equal(led->output().offset(1, 1), 30U);
+  assert_true(led->runs().standing(1, 1).restarts_forbidden);
   engine::Engine engine = world.engine();
   assert_equal(engine.trials().logs(1, {}).at("logs").size(), 4U);
 }
@@ -196,8 +198,8 @@ void a_search_that_fails_ends_its_experiment_and_says_why(const World &world) {
   const int64_t experiment = new_search(world);
   auto led = lead(world, experiment);
   led->change_state(engine::state::active);
-  led->begin();
-  const engine::Decided decided = led->fail("there is no way");
+  led->search().begin();
+  const engine::Decided decided = led->search().fail("there is no way");
   assert_equal(*decided.failure, "there is no way");
   assert_equal(led->control().state, "STOPPING_ERROR");
   assert_equal(led->finish(), "ERROR");
@@ -210,7 +212,7 @@ void what_people_do_reaches_the_supervisor(const World &world) {
   const int64_t experiment = new_search(world);
   auto led = lead(world, experiment);
   led->change_state(engine::state::active);
-  led->begin();
+  led->search().begin();
   const int64_t before = led->control().count;
   engine::Engine engine = world.engine();
   engine.control().act(engine::Target::experiment, experiment, engine::Action::pause);
@@ -225,7 +227,7 @@ void what_people_do_reaches_the_supervisor(const World &world) {
 }  // namespace
 }  // namespace det::test
 
-int test_lead() {
+int test_supervision() {
   using namespace det::test;
   return run_over_stores(
       "lead",

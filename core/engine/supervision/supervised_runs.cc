@@ -1,45 +1,58 @@
-// Runs that a supervisor starts: their beginning, what they print and their end.
+#include "core/engine/supervision/supervised_runs.h"
+
 #include "core/base/clock.h"
+#include "core/engine/change.h"
 #include "core/engine/runs/lifecycle.h"
 #include "core/engine/runs/start_run.h"
-#include "core/engine/supervision/lead.h"
 
 namespace det::engine {
 
-RunInfo Lead::next_run(int64_t trial_id) { return describe_next_run(records(), trial_id); }
+std::vector<UnjudgedRun> SupervisedRuns::unjudged() {
+  std::vector<UnjudgedRun> runs;
+  Query rows = records().query(
+      "SELECT trials.id, runs.run_id, runs.leader FROM trials"
+      " JOIN runs ON trial_id=trials.id AND run_id=last_run AND leader IS NOT NULL"
+      " WHERE experiment_id=? AND trials.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR')"
+      " ORDER BY trials.id",
+      experiment_id_);
+  while (rows.next()) runs.push_back({rows.integer(0), rows.integer(1), rows.text(2)});
+  return runs;
+}
 
-void Lead::start_run(const RunInfo &run, const std::string &leader) {
+RunInfo SupervisedRuns::next(int64_t trial_id) { return describe_next_run(records(), trial_id); }
+
+void SupervisedRuns::start(const RunInfo &run, const std::string &leader) {
   Change change(store_, Durability::relaxed);
   record_next_run(records(), run, leader);
   change.commit();
 }
 
-void Lead::ask_to_leave(int64_t trial_id, int64_t run_id, std::string_view reason) {
+void SupervisedRuns::ask_to_leave(int64_t trial_id, int64_t run_id, std::string_view reason) {
   Change change(store_, Durability::relaxed);
   change.signal(trial_id, run_id, reason);
   change.commit();
 }
 
-std::optional<std::string> Lead::run_exit(int64_t trial_id, int64_t run_id) {
+std::optional<std::string> SupervisedRuns::exit_of(int64_t trial_id, int64_t run_id) {
   Query run =
       records().query("SELECT exit FROM runs WHERE trial_id=? AND run_id=?", trial_id, run_id);
   return run.next() ? run.maybe_text(0) : std::nullopt;
 }
 
-bool Lead::was_taken_up(int64_t trial_id, int64_t run_id) {
+bool SupervisedRuns::was_taken_up(int64_t trial_id, int64_t run_id) {
   return !records()
               .query("SELECT 1 FROM runs WHERE trial_id=? AND run_id=? AND journal_id=''", trial_id,
                      run_id)
               .next();
 }
 
-void Lead::end_run(int64_t trial_id, int64_t run_id, RunExit how) {
+void SupervisedRuns::end(int64_t trial_id, int64_t run_id, RunExit how) {
   Change change(store_, Durability::relaxed);
   record_run_end(records(), trial_id, run_id, how);
   change.commit();
 }
 
-RunStanding Lead::run_standing(int64_t trial_id, int64_t run_id) {
+RunStanding SupervisedRuns::standing(int64_t trial_id, int64_t run_id) {
   Query row = records().query(
       "SELECT trials.state, restarts, closed, early_exit IS NOT NULL OR "
       "COALESCE(exit='invalid_hp', FALSE),"
@@ -62,40 +75,40 @@ RunStanding Lead::run_standing(int64_t trial_id, int64_t run_id) {
   return standing;
 }
 
-void Lead::record_judged(int64_t trial_id, const JudgedRun &run) {
-  record_run_end(records(), trial_id, run.run_id, run.exit);
-  records().run("UPDATE runs SET leader=NULL WHERE trial_id=? AND run_id=?", trial_id, run.run_id);
-  if (run.counts) records().run("UPDATE trials SET restarts=restarts+1 WHERE id=?", trial_id);
+void record_judged_run(Database &store, int64_t trial_id, const JudgedRun &run) {
+  record_run_end(store, trial_id, run.run_id, run.exit);
+  store.run("UPDATE runs SET leader=NULL WHERE trial_id=? AND run_id=?", trial_id, run.run_id);
+  if (run.counts) store.run("UPDATE trials SET restarts=restarts+1 WHERE id=?", trial_id);
 }
 
-void Lead::judge_run(int64_t trial_id, const JudgedRun &run) {
+void SupervisedRuns::judge(int64_t trial_id, const JudgedRun &run) {
   Change change(store_, Durability::relaxed);
-  record_judged(trial_id, run);
+  record_judged_run(records(), trial_id, run);
   change.commit();
 }
 
-void Lead::insert_line(int64_t trial_id, int64_t run_id, LogLevel level, const std::string &text) {
+void RunOutput::insert(int64_t trial_id, int64_t run_id, LogLevel level, const std::string &text) {
   records().run(
       "INSERT INTO logs (trial_id, run_id, rank, time, level, text) VALUES (?, ?, 0, ?, ?, ?)",
       trial_id, run_id, now_us(), static_cast<int64_t>(level), text);
 }
 
-void Lead::log(int64_t trial_id, int64_t run_id, LogLevel level, const std::string &text) {
+void RunOutput::add(int64_t trial_id, int64_t run_id, LogLevel level, const std::string &text) {
   Change change(store_, Durability::relaxed);
-  insert_line(trial_id, run_id, level, text);
+  insert(trial_id, run_id, level, text);
   change.commit();
 }
 
-uint64_t Lead::log_offset(int64_t trial_id, int64_t run_id) {
+uint64_t RunOutput::offset(int64_t trial_id, int64_t run_id) {
   Query run = records().query("SELECT log_offset FROM runs WHERE trial_id=? AND run_id=?", trial_id,
                               run_id);
   return run.next() ? static_cast<uint64_t>(run.integer(0)) : 0;
 }
 
-bool Lead::log_output(int64_t trial_id, int64_t run_id, const std::vector<std::string> &lines,
-                      uint64_t offset, const std::optional<std::string> &policy) {
+bool RunOutput::add_lines(int64_t trial_id, int64_t run_id, const std::vector<std::string> &lines,
+                          uint64_t offset, const std::optional<std::string> &policy) {
   Change change(store_, Durability::relaxed);
-  for (const std::string &line : lines) insert_line(trial_id, run_id, LogLevel::info, line);
+  for (const std::string &line : lines) insert(trial_id, run_id, LogLevel::info, line);
   bool forbidden = false;
   if (policy) {
     records().run(

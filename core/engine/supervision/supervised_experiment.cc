@@ -1,32 +1,42 @@
-#include "core/engine/supervision/lead.h"
+#include "core/engine/supervision/supervised_experiment.h"
 
 #include "core/base/error.h"
+#include "core/engine/change.h"
 #include "core/engine/supervision/transitions.h"
 
 namespace det::engine {
 
-Lead::Lead(const std::filesystem::path &store_directory, int64_t experiment_id,
-           const StoreOptions &options)
+SupervisedExperiment::SupervisedExperiment(const std::filesystem::path &store_directory,
+                                           int64_t experiment_id, const StoreOptions &options)
     : store_(store_directory, false, options),
       seat_(store_directory, experiment_id),
-      experiment_id_(experiment_id) {}
+      experiment_id_(experiment_id),
+      runs_(store_, experiment_id),
+      output_(store_) {}
 
-ExperimentRecord Lead::experiment() { return read_experiment(records(), experiment_id_); }
+void SupervisedExperiment::take_up(std::unique_ptr<search::Search> search,
+                                   std::optional<uint64_t> length) {
+  search_ = std::make_unique<RecordedSearch>(store_, experiment_id_, std::move(search), length);
+}
 
-std::string Lead::cluster_id() {
+ExperimentRecord SupervisedExperiment::experiment() {
+  return read_experiment(records(), experiment_id_);
+}
+
+std::string SupervisedExperiment::cluster_id() {
   Query row = records().query("SELECT value FROM meta WHERE key='cluster_id'");
   row.next();
   return row.text(0);
 }
 
-ExperimentControl Lead::control() {
+ExperimentControl SupervisedExperiment::control() {
   Query row = records().query("SELECT state, control FROM experiments WHERE id=?", experiment_id_);
   if (!row.next())
     throw Error(Code::not_found, "running " + name() + ": it was removed from the store");
   return {row.text(0), row.integer(1)};
 }
 
-void Lead::change_state(std::string_view to) {
+void SupervisedExperiment::change_state(std::string_view to) {
   Change change(store_);
   set_experiment_state(records(), experiment_id_, to, "changing " + name());
   records().run("UPDATE experiments SET control=control+1 WHERE id=?", experiment_id_);
@@ -34,13 +44,13 @@ void Lead::change_state(std::string_view to) {
   change.commit();
 }
 
-void Lead::note_progress(double progress) {
+void SupervisedExperiment::note_progress(double progress) {
   Change change(store_, Durability::relaxed);
   records().run("UPDATE experiments SET progress=? WHERE id=?", progress, experiment_id_);
   change.commit();
 }
 
-std::string Lead::finish() {
+std::string SupervisedExperiment::finish() {
   Change change(store_);
   const std::string state = control().state;  // somebody may have asked for another end meanwhile
   if (!is_stopping(state)) return state;
@@ -53,7 +63,7 @@ std::string Lead::finish() {
   return std::string(end);
 }
 
-std::vector<OpenTrial> Lead::open_trials() {
+std::vector<OpenTrial> SupervisedExperiment::open_trials() {
   std::vector<OpenTrial> trials;
   Query rows = records().query(
       "SELECT id, state FROM trials"
@@ -63,19 +73,7 @@ std::vector<OpenTrial> Lead::open_trials() {
   return trials;
 }
 
-std::vector<LedRun> Lead::led_runs() {
-  std::vector<LedRun> runs;
-  Query rows = records().query(
-      "SELECT trials.id, runs.run_id, runs.leader FROM trials"
-      " JOIN runs ON trial_id=trials.id AND run_id=last_run AND leader IS NOT NULL"
-      " WHERE experiment_id=? AND trials.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR')"
-      " ORDER BY trials.id",
-      experiment_id_);
-  while (rows.next()) runs.push_back({rows.integer(0), rows.integer(1), rows.text(2)});
-  return runs;
-}
-
-TrialStanding Lead::standing(int64_t trial_id) {
+TrialStanding SupervisedExperiment::standing(int64_t trial_id) {
   // It goes first where its own validation was answered with it, which a run that waits for the
   // answer goes on with, and where a run that was started for it did not end well.
   Query row = records().query(
@@ -97,7 +95,7 @@ TrialStanding Lead::standing(int64_t trial_id) {
   return {row.text(0), row.integer(1) != 0, row.integer(2) != 0, goes_first ? 0 : row.integer(3)};
 }
 
-TrialNews Lead::news(int64_t trial_id) {
+TrialNews SupervisedExperiment::news(int64_t trial_id) {
   Query row = records().query(
       "SELECT early_exit IS NOT NULL, progress, length, completed IS NOT NULL"
       "  AND decided IS NULL, metric FROM trials LEFT JOIN operations ON trial_id=trials.id "
@@ -114,7 +112,7 @@ TrialNews Lead::news(int64_t trial_id) {
   return news;
 }
 
-std::vector<TrialValidation> Lead::new_validations(int64_t trial_id) {
+std::vector<TrialValidation> SupervisedExperiment::new_validations(int64_t trial_id) {
   std::vector<TrialValidation> found;
   Query rows = records().query(
       "SELECT metrics.id, metrics FROM metrics JOIN trials ON trials.id=trial_id"
