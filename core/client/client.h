@@ -18,6 +18,7 @@
 
 namespace det::client {
 
+// One method for each call of det/client.h, so that it has many.
 class Client {
  public:
   virtual ~Client() = default;

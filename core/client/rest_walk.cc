@@ -21,8 +21,8 @@ struct Cursor {
 };
 
 // What was deleted since its experiment was listed is empty.
-ExperimentPart read(const master::MasterSession &session, const ExperimentWalk &walk,
-                    const codec::Experiment &experiment, http::HttpCall &call) {
+ListedPart read(const master::MasterSession &session, const ExperimentWalk &walk,
+                const codec::Experiment &experiment, http::HttpCall &call) {
   try {
     return walk.read(experiment, session.wait(std::move(call)));
   } catch (const Error &error) {
@@ -55,6 +55,29 @@ std::vector<Asked> ask(const ExperimentWalk &walk,
 
 }  // namespace
 
+Json entry_or_null(Json entry, const engine::Filter &filter) {
+  return matches(entry, filter) ? std::move(entry) : Json();
+}
+
+Json filter_page(const char *name, engine::Page page,
+                 const std::function<ListedPart(const engine::Page &)> &read) {
+  const int64_t limit = *part_of(page, "").limit;
+  Json entries = Json::array();
+  for (;;) {
+    ListedPart part = read(page);
+    int64_t taken = 0;
+    for (Json &entry : part.entries) {
+      if (static_cast<int64_t>(entries.size()) == limit) break;
+      ++taken;
+      if (!entry.is_null()) entries.push_back(std::move(entry));
+    }
+    Json next = cursor_behind(page.after, static_cast<size_t>(taken), part.pagination);
+    if (next.is_null() || static_cast<int64_t>(entries.size()) == limit)
+      return {{name, std::move(entries)}, {"next", std::move(next)}};
+    page.after = next.get<int64_t>();
+  }
+}
+
 Json walk_experiments(master::MasterSession &session, const ExperimentWalk &walk,
                       const engine::Page &page) {
   Cursor cursor{page.after & ((int64_t{1} << place_bits) - 1), page.after >> place_bits};
@@ -68,7 +91,7 @@ Json walk_experiments(master::MasterSession &session, const ExperimentWalk &walk
                                                           .archived = archived_of(page.filter)});
     for (Asked &next : ask(walk, list.experiments, cursor.place, missing())) {
       if (missing() == 0) break;
-      ExperimentPart part;
+      ListedPart part;
       if (next.call) part = read(session, walk, *next.experiment, *next.call);
       int64_t taken = 0;
       for (Json &entry : part.entries) {

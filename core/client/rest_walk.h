@@ -1,4 +1,5 @@
-// Lists over all experiments of a master, which has them by experiment only.
+// Lists of a master in the form of pages, and lists over all its experiments, which it has by
+// experiment only.
 #pragma once
 
 #include <functional>
@@ -11,18 +12,25 @@
 
 namespace det::client {
 
-// Entries of one experiment; null for those that do not match the filter.
-struct ExperimentPart {
+// A part of a list; null for entries that do not match the filter.
+struct ListedPart {
   std::vector<Json> entries;
   codec::Pagination pagination;
 };
+
+// The entry, where it matches.
+Json entry_or_null(Json entry, const engine::Filter &filter);
+
+// Reads on until as many entries as a page wants match its filter.
+Json filter_page(const char *name, engine::Page page,
+                 const std::function<ListedPart(const engine::Page &)> &read);
 
 struct ExperimentWalk {
   const char *name;  // of the list
   // How many entries the experiment has; none where that is not known.
   std::function<std::optional<int64_t>(const codec::Experiment &)> count;
   std::function<http::HttpCall(const codec::Experiment &, int64_t offset, int64_t limit)> ask;
-  std::function<ExperimentPart(const codec::Experiment &, const http::HttpAnswer &)> read;
+  std::function<ListedPart(const codec::Experiment &, const http::HttpAnswer &)> read;
 };
 
 // One experiment after the other, several asked at a time. The cursor is the place of an experiment
