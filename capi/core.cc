@@ -92,10 +92,10 @@ det_status det_core_init(const det_core_options *options, det_core **out, det_er
 
 det_status det_core_close(det_core *core, det_outcome how, det_error *err) noexcept {
   return guarded(err, [&] {
-    static_assert(static_cast<int>(det::master::RunEnd::invalid_hp) == DET_OUTCOME_INVALID_HP);
+    static_assert(static_cast<int>(det::engine::RunEnd::invalid_hp) == DET_OUTCOME_INVALID_HP);
     once([&] {
       deref(core, "core")
-          .impl->close(mode_from<det::master::RunEnd>(how, DET_OUTCOME_INVALID_HP, "how"));
+          .impl->close(mode_from<det::engine::RunEnd>(how, DET_OUTCOME_INVALID_HP, "how"));
     });
   });
 }

@@ -117,7 +117,7 @@ void Core::open(const CoreOptions &options, const std::vector<std::string> &intr
   } catch (...) {
     const std::exception_ptr failure = std::current_exception();
     // What was opened so far must not look like a run that goes on.
-    Steps().run([&] { close(master::RunEnd::error); });
+    Steps().run([&] { close(engine::RunEnd::error); });
     std::rethrow_exception(failure);
   }
 }
@@ -164,7 +164,7 @@ void Core::open_tensorboard(const CoreOptions &options) {
 }
 
 void Core::open_journal(const CoreOptions &options) {
-  master::Master &master = *place_.master;
+  engine::RunBackend &master = *place_.master;
   const engine::RunInfo &run = master.info();
   const comm::Ranks &ranks = communicator_->ranks();
   info_ = std::make_unique<Info>(run, ranks, place_.location, place_.storage->config(),
@@ -190,7 +190,7 @@ void Core::open_journal(const CoreOptions &options) {
 }
 
 void Core::open_contexts(const CoreOptions &options) {
-  master::Master &master = *place_.master;
+  engine::RunBackend &master = *place_.master;
   train_ = std::make_unique<TrainContext>(lifetime_, master, spool_.get(), shipper_.get(),
                                           *tensorboard_, regions_, *logger_);
   const engine::RunInfo &run = master.info();
@@ -231,19 +231,19 @@ void Core::watch_end() {
         if (!opened_) return;
         const bool is_well =
             status == 0 || (status == engine::exit_preempted && exit_status() == status);
-        close(is_well ? master::RunEnd::ok : master::RunEnd::error,
+        close(is_well ? engine::RunEnd::ok : engine::RunEnd::error,
               status < 0 ? hurry : close_limit_, status < 0 ? Limit(hurry) : std::nullopt);
       },
       patience);
 }
 
 int Core::exit_status() {
-  if (!lifetime_.open() && end_ == master::RunEnd::error) return EXIT_FAILURE;
-  if (!preempt_ || !preempt_->has_told() || end_ == master::RunEnd::invalid_hp) return EXIT_SUCCESS;
+  if (!lifetime_.open() && end_ == engine::RunEnd::error) return EXIT_FAILURE;
+  if (!preempt_ || !preempt_->has_told() || end_ == engine::RunEnd::invalid_hp) return EXIT_SUCCESS;
   return searcher_ && searcher_->has_completed() ? EXIT_SUCCESS : engine::exit_preempted;
 }
 
-void Core::close(master::RunEnd how, std::chrono::milliseconds limit, Limit saves) {
+void Core::close(engine::RunEnd how, std::chrono::milliseconds limit, Limit saves) {
   if (lifetime_.in_child()) return;
   const std::unique_lock lock(closing_, std::try_to_lock);
   if (!lock) return;
@@ -314,12 +314,12 @@ void Core::take_down(Steps &steps, std::chrono::milliseconds limit, Limit saves)
 // Of the trial, as far as this run can tell: nothing where another one may go on with it.
 std::optional<bool> Core::succeeded() const {
   switch (end_) {
-    case master::RunEnd::ok:
+    case engine::RunEnd::ok:
       if (preempt_ && preempt_->preempted()) return std::nullopt;
       return true;
-    case master::RunEnd::invalid_hp:
+    case engine::RunEnd::invalid_hp:
       return false;
-    case master::RunEnd::error:
+    case engine::RunEnd::error:
       break;
   }
   const bool is_restarted = place_.cluster || config::read_trial_variables().run_id != 0;
@@ -351,7 +351,7 @@ void Core::deliver_last(std::chrono::milliseconds limit) {
 // one more of them, and goes when they have ended.
 void Core::end(Core *core) noexcept {
   std::unique_ptr<Core> owned(core);
-  Steps().run([&] { owned->close(master::RunEnd::error); });
+  Steps().run([&] { owned->close(engine::RunEnd::error); });
   if (!owned->is_busy_) return;
   static_cast<void>(owned.release());
   Steps().run([&] {  // where there is no thread to be had its memory stays
@@ -360,7 +360,7 @@ void Core::end(Core *core) noexcept {
 }
 
 Core::~Core() {
-  Steps().run([&] { close(master::RunEnd::error); });
+  Steps().run([&] { close(engine::RunEnd::error); });
 }
 
 void Core::tell_people(const CoreOptions &options) noexcept try {
@@ -386,9 +386,9 @@ void Core::tell_people_how_it_ended() noexcept try {
   const std::string id = std::to_string(place_.master->info().trial_id);
   const bool is_preempted = preempt_ && preempt_->preempted();
   std::string line = "trial " + id;
-  if (end_ != master::RunEnd::ok) line += " ended with an error; ";
+  if (end_ != engine::RunEnd::ok) line += " ended with an error; ";
   else line += is_preempted ? " stopped as it was asked to; " : " ended well; ";
-  if (end_ == master::RunEnd::ok && !is_preempted)
+  if (end_ == engine::RunEnd::ok && !is_preempted)
     line += det_command(place_.location, "show " + id) + " shows what came of it";
   else if (place_.location.embedded)
     line += det_command(place_.location, "resume " + id) + " continues it";

@@ -48,7 +48,7 @@ class Core {
 
   // Every step is done even when one fails; throws the first failure. A repeat ends the run, as the
   // first one was to, where there was no memory for that; else it does nothing.
-  void close(master::RunEnd how) { close(how, close_limit_, std::nullopt); }
+  void close(engine::RunEnd how) { close(how, close_limit_, std::nullopt); }
   // What the process should leave with; engine::exit_preempted where it was told to stop before its
   // end.
   int exit_status();
@@ -79,7 +79,7 @@ class Core {
   void open_contexts(const CoreOptions &options);
   void begin_capture();
   using Limit = std::optional<std::chrono::milliseconds>;
-  void close(master::RunEnd how, std::chrono::milliseconds limit, Limit saves);
+  void close(engine::RunEnd how, std::chrono::milliseconds limit, Limit saves);
   template <class Steps>
   void take_down(Steps &steps, std::chrono::milliseconds limit, Limit saves);
   void deliver_last(std::chrono::milliseconds limit);
@@ -92,7 +92,7 @@ class Core {
   std::atomic<bool> opened_{false};
 
   std::mutex closing_;
-  std::atomic<master::RunEnd> end_{master::RunEnd::error};
+  std::atomic<engine::RunEnd> end_{engine::RunEnd::error};
   bool ended_ = false;
   bool tells_people_ = false;  // who look on at a terminal
   bool is_busy_ = false;       // when it was closed: a thread waits for a storage

@@ -7,7 +7,7 @@
 
 #include "core/comm/communicator.h"
 #include "core/config/master_location.h"
-#include "core/master/master.h"
+#include "core/engine/runs/run_backend.h"
 
 namespace det::context {
 

@@ -9,8 +9,9 @@
 namespace det::context {
 
 PreemptContext::PreemptContext(const Lifetime &lifetime, comm::Communicator &communicator,
-                               master::Master &master, profiler::Regions &regions, Logger &logger,
-                               PreemptMode mode, std::unique_ptr<SignalHooks> signals)
+                               engine::RunBackend &master, profiler::Regions &regions,
+                               Logger &logger, PreemptMode mode,
+                               std::unique_ptr<SignalHooks> signals)
     : lifetime_(lifetime),
       communicator_(communicator),
       master_(master),
@@ -40,7 +41,7 @@ bool PreemptContext::told_by_process() const noexcept {
 void PreemptContext::watch() {
   watch_for_preemption();
   try {
-    while (!stopping_ && master_.keep_alive(wake_)) wake_.clear();
+    while (!stopping_ && master_.preemption().keep_alive(wake_)) wake_.clear();
   } catch (const std::exception &e) {
     logger_.error("keeping the trial alive: ", e.what());
   }
@@ -49,7 +50,7 @@ void PreemptContext::watch() {
 void PreemptContext::watch_for_preemption() {
   while (!stopping_) {
     try {
-      if (told_by_process() || master_.wait_preemption(wake_)) preempted_ = true;
+      if (told_by_process() || master_.preemption().wait(wake_)) preempted_ = true;
       wake_.clear();
       if (told_by_process()) preempted_ = true;
       if (!preempted_ || stopping_) continue;
@@ -68,8 +69,8 @@ void PreemptContext::watch_for_preemption() {
 void PreemptContext::note_if_told_by_process() {
   if (noted_ || !told_by_process()) return;
   const SignalHook *hook = signals_->raised();
-  master_.note_preemption(hook != nullptr ? "signal " + std::to_string(hook->signal())
-                                          : "requested by the program");
+  master_.preemption().note(hook != nullptr ? "signal " + std::to_string(hook->signal())
+                                            : "requested by the program");
   noted_ = true;
 }
 
@@ -119,7 +120,7 @@ void PreemptContext::acknowledge() {
                 "acknowledging a preemption signal: none is pending; acknowledge only after "
                 "should_preempt answered DET_PREEMPTED");
   note_if_told_by_process();
-  master_.acknowledge_preemption();
+  master_.preemption().acknowledge();
   acknowledged_ = told_ = true;
 }
 

@@ -11,7 +11,7 @@
 #include "core/comm/communicator.h"
 #include "core/context/lifetime.h"
 #include "core/context/process/signals.h"
-#include "core/master/master.h"
+#include "core/engine/runs/run_backend.h"
 #include "core/profiler/regions.h"
 
 namespace det::context {
@@ -21,9 +21,9 @@ enum class PreemptMode : int { workers_ask_chief = 0, chief_only = 1, workers_as
 
 class PreemptContext {
  public:
-  PreemptContext(const Lifetime &lifetime, comm::Communicator &communicator, master::Master &master,
-                 profiler::Regions &regions, Logger &logger, PreemptMode mode,
-                 std::unique_ptr<SignalHooks> signals);
+  PreemptContext(const Lifetime &lifetime, comm::Communicator &communicator,
+                 engine::RunBackend &master, profiler::Regions &regions, Logger &logger,
+                 PreemptMode mode, std::unique_ptr<SignalHooks> signals);
   ~PreemptContext() { stop(); }
 
   bool should_preempt(bool auto_acknowledge) {
@@ -61,7 +61,7 @@ class PreemptContext {
 
   const Lifetime &lifetime_;
   comm::Communicator &communicator_;
-  master::Master &master_;
+  engine::RunBackend &master_;
   profiler::Regions &regions_;
   Logger &logger_;
   const bool watches_;      // this rank asks the master

@@ -32,7 +32,7 @@ Unit configured_units(const Json &config) {
 }
 
 SearcherContext::SearcherContext(const Lifetime &lifetime, comm::Communicator &communicator,
-                                 master::Master &master, TrainContext &train)
+                                 engine::RunBackend &master, TrainContext &train)
     : lifetime_(lifetime),
       communicator_(communicator),
       master_(master),
@@ -91,15 +91,15 @@ std::optional<uint64_t> SearcherContext::next_of_chief() {
                 "asking for the next operation: must call op.report_completed() on "
                 "the operation of length " +
                     std::to_string(operations_.back().length_) + " first");
-  const engine::SearchOperation operation = master_.current_operation();
+  const engine::SearchOperation operation = master_.operations().current();
   if (!operation.completed) return operation.length;
   if (!auto_acknowledge_ || acknowledged_) return std::nullopt;
   try {
-    master_.acknowledge_out_of_operations();
+    master_.operations().acknowledge_none_left();
   } catch (const Error &error) {
     if (error.code != Code::state) throw;
     // Others may have brought the search to a decision since it was asked.
-    const engine::SearchOperation since = master_.current_operation();
+    const engine::SearchOperation since = master_.operations().current();
     if (since.completed) throw;
     return since.length;
   }
@@ -125,7 +125,7 @@ void SearcherContext::acknowledge_out_of_operations() {
     throw Error(Code::state,
                 "acknowledging that there are no more operations: there may be one; ask with "
                 "det_searcher_next() until it answers DET_DONE");
-  if (communicator_.is_chief()) master_.acknowledge_out_of_operations();  // it speaks for all
+  if (communicator_.is_chief()) master_.operations().acknowledge_none_left();  // it speaks for all
   acknowledged_ = true;
 }
 
@@ -154,7 +154,7 @@ void SearcherOperation::report_completed(const Json &metric) {
                                  ": it was completed before; ask for the next one");
   // The master must not decide before it has the metrics that led here.
   searcher_.train_.deliver_all();
-  searcher_.master_.complete_operation(length_, metric);
+  searcher_.master_.operations().complete(length_, metric);
   completed_ = true;
   searcher_.completed_ = this == &searcher_.operations_.back();
 }

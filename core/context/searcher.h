@@ -10,7 +10,7 @@
 #include "core/base/json_fwd.h"
 #include "core/comm/communicator.h"
 #include "core/context/lifetime.h"
-#include "core/master/master.h"
+#include "core/engine/runs/run_backend.h"
 
 namespace det::context {
 
@@ -42,7 +42,7 @@ class SearcherOperation {
 class SearcherContext {
  public:
   SearcherContext(const Lifetime &lifetime, comm::Communicator &communicator,
-                  master::Master &master, TrainContext &train);
+                  engine::RunBackend &master, TrainContext &train);
 
   void configure(SearcherMode mode, bool auto_acknowledge);
 
@@ -61,7 +61,7 @@ class SearcherContext {
   SearcherOperation *hand_out(Room room, std::optional<uint64_t> length);
   const Lifetime &lifetime_;
   comm::Communicator &communicator_;
-  master::Master &master_;
+  engine::RunBackend &master_;
   TrainContext &train_;
   const Unit units_;
 

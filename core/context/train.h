@@ -13,9 +13,9 @@
 #include "core/base/log.h"
 #include "core/context/lifetime.h"
 #include "core/context/tensorboard.h"
+#include "core/engine/runs/run_backend.h"
 #include "core/journal/shipper.h"
 #include "core/journal/spool.h"
-#include "core/master/master.h"
 #include "core/profiler/regions.h"
 
 namespace det::context {
@@ -23,7 +23,7 @@ namespace det::context {
 class TrainContext {
  public:
   // Without a spool and its shipper where the master is unreachable().
-  TrainContext(const Lifetime &lifetime, master::Master &master, journal::Spool *spool,
+  TrainContext(const Lifetime &lifetime, engine::RunBackend &master, journal::Spool *spool,
                journal::Shipper *shipper, TensorboardContext &tensorboard,
                profiler::Regions &regions, Logger &logger)
       : lifetime_(lifetime),
@@ -121,7 +121,7 @@ class TrainContext {
                                  int64_t steps) const;
 
   const Lifetime &lifetime_;
-  master::Master &master_;
+  engine::RunBackend &master_;
   const int64_t most_steps_;
   journal::Spool *const spool_;
   journal::Shipper *const shipper_;

@@ -104,7 +104,7 @@ void Supervisor::step() {
   for (const LaunchedExit &exit : launcher_.take_exits()) hear_exit(exit);
   for (const int64_t trial_id : running()) hear_run(trial_id);
   if (records_.search().is_custom())
-    for (const engine::SearchPost &post : records_.search().posts())
+    for (const engine::SearchPost &post : records_.posts())
       follow_up(records_.search().answer(post));
   settle();
   runs_.kill_overdue(options_.now());

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tests/supervisor/experiment.h"
+#include "tests/launcher/experiment.h"
 
 namespace {
 

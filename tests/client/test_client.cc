@@ -9,7 +9,7 @@
 #include "core/engine/runs/report_writer.h"
 #include "core/engine/store.h"
 #include "tests/cmocka.h"
-#include "tests/master/home.h"
+#include "tests/engine/home.h"
 #include "tests/temporary_directory.h"
 
 namespace det::test {
@@ -36,16 +36,16 @@ void fill(const Home &home) {
   line.text = "careful";
   deliver(*run, {metrics(1, "training", 10, {{"loss", 1}}),
                  metrics_json(2, "validation", 10, R"({"loss": NaN})", R"([{"b": 1}])"), line});
-  run->report_checkpoint(checkpoint("first", 10));
-  run->note_preemption("SIGTERM");
-  run->acknowledge_preemption();
-  run->end_run(master::RunEnd::ok);
+  run->checkpoints().report(checkpoint("first", 10));
+  run->preemption().note("SIGTERM");
+  run->preemption().acknowledge();
+  run->end_run(engine::RunEnd::ok);
   run = home.resume(1);
   deliver(*run, {metrics(1, "training", 20, {{"loss", 0.5}, {"lr", 1}}),
                  metrics(2, "validation", 20, {{"loss", 0.25}})});
-  run->report_checkpoint(checkpoint("second", 20));
-  run->complete_operation(20, 0.25);
-  run->end_run(master::RunEnd::ok);
+  run->checkpoints().report(checkpoint("second", 20));
+  run->operations().complete(20, 0.25);
+  run->end_run(engine::RunEnd::ok);
 }
 
 void a_store_that_is_not_there_is_not_found(void **) {
@@ -158,8 +158,8 @@ void a_copied_store_has_the_tensorboard_files_of_both(void **) {
   const auto stored_in = [](const fs::path &directory) {
     return Json{{"checkpoint_storage", {{"type", "shared_fs"}, {"host_path", directory.string()}}}};
   };
-  home.start(stored_in(outside.path()))->end_run(master::RunEnd::ok);
-  home.start(stored_in(home.path()))->end_run(master::RunEnd::ok);
+  home.start(stored_in(outside.path()))->end_run(engine::RunEnd::ok);
+  home.start(stored_in(home.path()))->end_run(engine::RunEnd::ok);
   const auto id_of = [](const fs::path &store) { return engine::read_cluster_id(store); };
   const auto files_in = [](const fs::path &base, const std::string &id, const char *experiment) {
     return base / id / "tensorboard/experiment" / experiment;
@@ -202,7 +202,7 @@ void a_copied_store_has_the_tensorboard_files_of_both(void **) {
 
 void an_experiment_that_says_only_how_many_stay_is_deleted(void **) {
   const Home home;
-  home.start(Json{{"checkpoint_storage", {{"save_trial_latest", 2}}}})->end_run(master::RunEnd::ok);
+  home.start(Json{{"checkpoint_storage", {{"save_trial_latest", 2}}}})->end_run(engine::RunEnd::ok);
   const auto client = client::open_client(home.path());
   client->control(engine::Target::experiment, 1, engine::Action::cancel);
   assert_equal(client->delete_experiment(1).at("state"), "DELETED");
@@ -214,8 +214,8 @@ void a_deletion_that_fails_says_what_to_do(void **) {
     const auto run = home.start();
     engine::CheckpointReport report = checkpoint("first", 1);
     report.storage = {{"type", "shared_fs"}, {"host_path", "/nowhere/at/all"}};
-    run->report_checkpoint(report);
-    run->end_run(master::RunEnd::ok);
+    run->checkpoints().report(report);
+    run->end_run(engine::RunEnd::ok);
   }
   const auto client = client::open_client(home.path());
   std::string message;
@@ -417,10 +417,10 @@ void of_equal_metrics_the_latest_checkpoint_is_the_best(void **) {
   uint64_t sequence = 0;
   for (const auto &[steps, loss] : std::map<int64_t, double>{{1, 0.5}, {2, 0}, {3, 0}, {4, 0.1}}) {
     deliver(*run, {metrics(++sequence, "validation", steps, {{"loss", loss}})});
-    run->report_checkpoint({"at" + std::to_string(steps),
-                            {{"steps_completed", steps}},
-                            {},
-                            {{"type", "directory"}, {"container_path", "/c"}}});
+    run->checkpoints().report({"at" + std::to_string(steps),
+                               {{"steps_completed", steps}},
+                               {},
+                               {{"type", "directory"}, {"container_path", "/c"}}});
   }
   const auto client = client::open_client(home.path());
   const auto best = [&] { return client::best_trial(*client, 1).at("checkpoint").at("uuid"); };

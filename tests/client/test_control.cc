@@ -6,7 +6,7 @@
 #include "core/client/embedded_client.h"
 #include "core/journal/spool.h"
 #include "tests/cmocka.h"
-#include "tests/master/home.h"
+#include "tests/engine/home.h"
 
 namespace det::test {
 namespace {
@@ -48,7 +48,7 @@ pid_t spawn_running(const Home &home, const Work &work) {
 }
 
 pid_t spawn_running(const Home &home) {
-  return spawn_running(home, [](master::Master &) {});
+  return spawn_running(home, [](engine::RunBackend &) {});
 }
 
 void bury(pid_t child) {
@@ -61,15 +61,15 @@ void a_paused_run_learns_of_it_and_its_trial_stays_paused(void **) {
   const auto run = home.start();
   const Wake wake;
   bool asked = false;
-  std::thread waiter([&] { asked = run->wait_preemption(wake); });
+  std::thread waiter([&] { asked = run->preemption().wait(wake); });
   const Answer answer = control(home, engine::Action::pause);
   waiter.join();
   assert_true(asked);
   assert_string_equal(answer.state.c_str(), "PAUSED");
   assert_int_equal(answer.signalled, 1);
   assert_true(answer.resumable);
-  run->acknowledge_preemption();
-  run->end_run(master::RunEnd::ok);
+  run->preemption().acknowledge();
+  run->end_run(engine::RunEnd::ok);
   assert_string_equal(home.text("SELECT state FROM trials").c_str(), "PAUSED");
   assert_string_equal(experiment_state(home).c_str(), "PAUSED");
 }
@@ -81,9 +81,9 @@ void the_signal_stays_when_the_trial_is_activated(void **) {
   const Answer answer = control(home, engine::Action::activate);
   assert_string_equal(answer.state.c_str(), "ACTIVE");
   const Wake wake;
-  assert_true(run->wait_preemption(wake));
-  run->acknowledge_preemption();
-  run->end_run(master::RunEnd::ok);
+  assert_true(run->preemption().wait(wake));
+  run->preemption().acknowledge();
+  run->end_run(engine::RunEnd::ok);
   assert_string_equal(experiment_state(home).c_str(), "ACTIVE");
 }
 
@@ -112,8 +112,8 @@ void a_canceled_run_ends_its_trial(void **) {
   assert_false(answer.resumable);
   assert_code(Code::state, control(home, engine::Action::pause));
   assert_code(Code::state, control(home, engine::Action::activate));
-  run->acknowledge_preemption();
-  run->end_run(master::RunEnd::ok);
+  run->preemption().acknowledge();
+  run->end_run(engine::RunEnd::ok);
   assert_string_equal(experiment_state(home).c_str(), "CANCELED");
 }
 
@@ -121,7 +121,7 @@ void a_canceled_run_that_fails_is_an_error_of_a_canceled_experiment(void **) {
   const Home home;
   const auto run = home.start();
   control(home, engine::Action::cancel);
-  run->end_run(master::RunEnd::error);
+  run->end_run(engine::RunEnd::error);
   assert_string_equal(home.text("SELECT state FROM trials").c_str(), "ERROR");
   assert_string_equal(experiment_state(home).c_str(), "CANCELED");
 }
@@ -145,7 +145,7 @@ void what_does_not_run_is_paused_at_once(void **) {
 
 void a_finished_trial_can_be_canceled_but_not_paused(void **) {
   const Home home;
-  home.start()->end_run(master::RunEnd::ok);
+  home.start()->end_run(engine::RunEnd::ok);
   assert_code(Code::state, control(home, engine::Action::pause));
   assert_code(Code::state, control(home, engine::Action::activate));
   assert_string_equal(control(home, engine::Action::cancel).state.c_str(), "COMPLETED");
@@ -177,7 +177,7 @@ void a_process_on_another_host_is_not_killed(void **) {
 
 void sync_ships_what_a_killed_process_left(void **) {
   const Home home;
-  const pid_t child = spawn_running(home, [](master::Master &run) {
+  const pid_t child = spawn_running(home, [](engine::RunBackend &run) {
     const auto spool = journal::Spool::create(run.run_directory(), journal_of(run)).release();
     const journal::NamedValue value{"loss", 0.5};
     spool->append_metrics("training", 1, &value, 1);

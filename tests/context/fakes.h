@@ -12,7 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/comm/communicator.h"
-#include "core/master/master.h"
+#include "core/engine/runs/run_backend.h"
 #include "tests/cmocka.h"
 #include "tests/comm/ranks.h"
 
@@ -60,40 +60,46 @@ class CountingCommunicator : public comm::Communicator {
   comm::Communicator &real_;
 };
 
-class FakeMaster : public master::Master {
+class FakeMaster : public engine::RunBackend,
+                   public engine::RunPreemption,
+                   public engine::RunOperations,
+                   public engine::RunCheckpoints {
  public:
   explicit FakeMaster(std::string why_unreachable = {}) : far_away(std::move(why_unreachable)) {}
 
   Delivery deliver(const JournalKey &, std::span<const Report>) override { return {}; }
   const engine::RunInfo &info() const override { return run; }
+  engine::RunPreemption &preemption() override { return *this; }
+  engine::RunOperations &operations() override { return *this; }
+  engine::RunCheckpoints &checkpoints() override { return *this; }
   std::string unreachable() const override { return far_away; }
   std::filesystem::path run_directory() const override { return {}; }
   std::string journal_id() const override { return {}; }
 
-  bool wait_preemption(const Wake &wake) override {
+  bool wait(const Wake &wake) override {
     ++calls;
     pollfd events[] = {{wake.fd(), POLLIN, 0}, {signal.fd(), POLLIN, 0}};
     poll(events, 2, -1);
     return events[1].revents != 0;
   }
-  void note_preemption(const std::string &reason) override {
+  void note(const std::string &reason) override {
     answer();
     noted = reason;
   }
-  void acknowledge_preemption() override {
+  void acknowledge() override {
     answer();
     ++acknowledgements;
   }
-  engine::SearchOperation current_operation() override {
+  engine::SearchOperation current() override {
     answer();
     return {lengths.front(), lengths.size() == 1 && completed};
   }
-  void complete_operation(uint64_t, const Json &) override {
+  void complete(uint64_t, const Json &) override {
     answer();
     if (lengths.size() > 1) lengths.pop_front();
     else completed = true;
   }
-  void acknowledge_out_of_operations() override {
+  void acknowledge_none_left() override {
     answer();
     if (!late.empty()) {
       completed = false;
@@ -102,19 +108,19 @@ class FakeMaster : public master::Master {
     }
     ++out_of_operations;
   }
-  void report_checkpoint(const engine::CheckpointReport &) override {}
-  bool knows_checkpoint(const std::string &) override { return false; }
-  std::vector<engine::CheckpointEntry> checkpoints() override { return {}; }
-  std::optional<Json> checkpoint_metadata(const std::string &) override { return {}; }
-  bool has_made_checkpoint(const std::string &) override { return false; }
-  bool withdraw_checkpoint(const std::string &) override { return false; }
-  bool reinstate_checkpoint(const std::string &) override { return false; }
-  void checkpoint_deleted(const std::string &) override {}
+  void report(const engine::CheckpointReport &) override {}
+  bool knows(const std::string &) override { return false; }
+  std::vector<engine::CheckpointEntry> list() override { return {}; }
+  std::optional<Json> metadata(const std::string &) override { return {}; }
+  bool has_made(const std::string &) override { return false; }
+  bool withdraw(const std::string &) override { return false; }
+  bool reinstate(const std::string &) override { return false; }
+  void note_deleted(const std::string &) override {}
   void set_metadata(const Json &) override {}
   Json metadata() override { return Json::object(); }
   bool report_early_exit(const std::string &) override { return true; }
   std::optional<double> best_validation() override { return {}; }
-  void end_run(master::RunEnd) override {}
+  void end_run(engine::RunEnd) override {}
 
   engine::RunInfo run;
   Wake signal;

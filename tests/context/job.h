@@ -196,7 +196,7 @@ class Job {
   class ReportingMaster : public FakeMaster {
    public:
     ReportingMaster(Job &job, int rank, Faults &faults) : job_(job), rank_(rank), faults_(faults) {}
-    void report_checkpoint(const engine::CheckpointReport &report) override {
+    void report(const engine::CheckpointReport &report) override {
       faults_.pass("reporting");
       job_.before_report();
       const std::lock_guard lock(job_.mutex_);

@@ -353,7 +353,7 @@ void what_was_staged_when_its_process_was_killed_the_next_run_begins_with(void *
   assert_true(core->info().run().latest_checkpoint == all[0].id);
   const auto reader = core->checkpoint().restorer().restore(all[0].id, {});
   assert_string_equal(read_file(reader->path() / "99").c_str(), "99");
-  core->close(master::RunEnd::ok);
+  core->close(engine::RunEnd::ok);
 }
 
 }  // namespace

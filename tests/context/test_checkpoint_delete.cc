@@ -80,7 +80,7 @@ void killed_at_any_step_it_is_whole_or_goes_at_the_next_start(void **) {
   {
     const auto core = at.start();
     kept = at.save(*core, 1);
-    core->close(master::RunEnd::error);
+    core->close(engine::RunEnd::error);
   }
   int whole = 0, finished_later = 0;
   for (int step = 0;; ++step) {
@@ -105,7 +105,7 @@ void killed_at_any_step_it_is_whole_or_goes_at_the_next_start(void **) {
     assert_false(fs::exists(at.storage / id));
     assert_string_equal(at.left_behind().c_str(), "");
     restore(*core, kept);
-    core->close(master::RunEnd::error);
+    core->close(engine::RunEnd::error);
     if (!killed) break;
   }
   assert_in_range(whole, 1, 10'000);
@@ -117,7 +117,7 @@ void killed_at_any_step_it_is_whole_or_goes_at_the_next_start(void **) {
 void what_another_store_knows_is_left_to_it(void **) {
   const Deleting at;
   const Home other;
-  at.start()->close(master::RunEnd::error);
+  at.start()->close(engine::RunEnd::error);
   const std::string completed = "SELECT count(*) FROM checkpoints";
   Traced saving([&](const auto &watched) {
     const auto core = at.start();
@@ -133,13 +133,13 @@ void what_another_store_knows_is_left_to_it(void **) {
   assert_true(contains(at.left_behind(), id));
   CoreOptions options = other.options();
   options.checkpoint_storage = at.storage.string();
-  for (int start = 0; start < 2; ++start) Core::start(options)->close(master::RunEnd::ok);
+  for (int start = 0; start < 2; ++start) Core::start(options)->close(engine::RunEnd::ok);
   assert_true(contains(at.left_behind(), id));
   const auto core = at.start();
   assert_string_equal(core->info().run().latest_checkpoint.value_or("").c_str(), id.c_str());
   restore(*core, id);
   assert_string_equal(at.left_behind().c_str(), "");
-  core->close(master::RunEnd::ok);
+  core->close(engine::RunEnd::ok);
 }
 
 void deleting_twice_and_what_is_not_there_succeeds(void **) {
@@ -151,7 +151,7 @@ void deleting_twice_and_what_is_not_there_succeeds(void **) {
   core->checkpoint().remove("absent");
   assert_string_equal(at.state_of(id).c_str(), "DELETED");
   assert_string_equal(at.left_behind().c_str(), "");
-  core->close(master::RunEnd::ok);
+  core->close(engine::RunEnd::ok);
 }
 
 // A mount point cannot be moved.
@@ -162,7 +162,7 @@ void removal_that_fails_leaves_it_complete(void **) {
   const fs::path stored = at.storage / id;
   if (mount(stored.c_str(), stored.c_str(), nullptr, MS_BIND, nullptr) != 0) {
     print_message("# SKIPPED: only root can mount\n");
-    core->close(master::RunEnd::ok);
+    core->close(engine::RunEnd::ok);
     skip();
   }
   std::string message;
@@ -178,7 +178,7 @@ void removal_that_fails_leaves_it_complete(void **) {
   restore(*core, id);
   core->checkpoint().remove(id);
   assert_string_equal(at.state_of(id).c_str(), "DELETED");
-  core->close(master::RunEnd::ok);
+  core->close(engine::RunEnd::ok);
 }
 
 void our_own_without_its_manifest_is_corrupt(void **) {
@@ -196,7 +196,7 @@ void our_own_without_its_manifest_is_corrupt(void **) {
     core->checkpoint().restorer().restore("of-another-program", {.mode = mode});
     core->checkpoint().restorer().download("of-another-program", target, {.mode = mode});
   }
-  core->close(master::RunEnd::ok);
+  core->close(engine::RunEnd::ok);
 }
 
 }  // namespace

@@ -254,14 +254,14 @@ void a_job_saves_into_its_store_what_the_next_job_restores(void **) {
     write(store->path(), "own" + std::to_string(communicator.ranks().rank), "x");
     store->commit();
     ids[static_cast<size_t>(communicator.ranks().rank)] = store->id();
-    core->close(master::RunEnd::ok);
+    core->close(engine::RunEnd::ok);
   }));
   assert_equal(ids, std::vector<std::string>(3, home.text("SELECT uuid FROM checkpoints")));
   assert_no_failure(run_ranks(1, 2, [&](comm::Communicator &communicator) {
     const auto core = home.start(communicator);
     const auto reader = core->checkpoint().restorer().restore(ids[0], {});
     read[static_cast<size_t>(communicator.ranks().rank)] = read_file(reader->path() / "own2");
-    core->close(master::RunEnd::ok);
+    core->close(engine::RunEnd::ok);
   }));
   assert_equal(read, (std::vector<std::string>{"x", "x"}));
 }

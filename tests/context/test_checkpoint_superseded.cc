@@ -92,7 +92,7 @@ void the_latest_and_the_best_stay_while_the_run_goes_on(void **) {
     at.save(*core, steps);
   }
   at.expect({2, 5});
-  core->close(master::RunEnd::ok);
+  core->close(engine::RunEnd::ok);
   at.expect({2, 5});
 }
 
@@ -106,7 +106,7 @@ void a_validation_that_follows_its_checkpoint_counts(void **) {
     report(*core, steps, loss);
   }
   at.expect({2, 4, 5});  // the best, the latest with a validation, the latest
-  core->close(master::RunEnd::ok);
+  core->close(engine::RunEnd::ok);
   at.expect({2, 5});
 }
 
@@ -123,7 +123,7 @@ void a_configuration_may_say_only_how_many_stay(void **) {
   options.config_text = R"({"checkpoint_storage": {"save_trial_latest": 2}})";
   const auto core = Core::start(options);
   for (int64_t steps = 1; steps <= 3; ++steps) at.save(*core, steps);
-  core->close(master::RunEnd::ok);
+  core->close(engine::RunEnd::ok);
   assert_true(at.on_record() == std::set<int64_t>({2, 3}));
   assert_string_equal(at.home.text("SELECT storage FROM checkpoints").c_str(),
                       R"({"type":"shared_fs","host_path":"."})");
@@ -164,7 +164,7 @@ void a_run_that_saves_nothing_deletes_nothing(void **) {
     for (int64_t steps = 1; steps <= 3; ++steps) at.save(*core, steps);
   }
   at.home.text("UPDATE experiments SET config=json_remove(config, '$.checkpoint_storage')");
-  at.start()->close(master::RunEnd::ok);
+  at.start()->close(engine::RunEnd::ok);
   at.expect({1, 2, 3});
 }
 
@@ -227,13 +227,13 @@ void a_storage_that_hangs_holds_up_no_end_of_a_run(void **) {
       at.save(*core, 2);
     }).join();
     const auto begin = std::chrono::steady_clock::now();
-    core->close(master::RunEnd::ok);
+    core->close(engine::RunEnd::ok);
     core.reset();
     if (std::chrono::steady_clock::now() - begin >= std::chrono::seconds(20)) return 1;
     return raise(SIGKILL);  // with a thread that nobody joins
   });
   assert_int_equal(status, SIGKILL);
-  at.start()->close(master::RunEnd::ok);
+  at.start()->close(engine::RunEnd::ok);
   at.expect({2});
   for (const auto &entry : fs::recursive_directory_iterator(at.storage))
     assert_false(entry.path().filename().string().starts_with(".removed"));

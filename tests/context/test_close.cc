@@ -55,13 +55,13 @@ void a_store_that_stays_locked_leaves_the_reports_for_later(void **) {
     const journal::NamedValue loss{"loss", 0.125};
     core->train().report_training(1, &loss, 1);
     try {
-      core->close(master::RunEnd::ok);
+      core->close(engine::RunEnd::ok);
       fail_msg("the lock was not noticed");
     } catch (const Error &e) {
       assert_int_equal(static_cast<int>(e.code), static_cast<int>(Code::timeout));
       assert_non_null(strstr(e.what(), "det sync"));
     }
-    core->close(master::RunEnd::ok);  // a repeat does nothing
+    core->close(engine::RunEnd::ok);  // a repeat does nothing
   }
   const std::unique_ptr<client::Client> client = client::open_client(home.path);
   assert_int_equal(client->list_metrics(1, std::nullopt, {})["metrics"].size(), 0);
@@ -96,7 +96,7 @@ void a_host_that_closes_our_descriptors_holds_up_nothing_for_ever(void **) {
       if (clock() - before > CLOCKS_PER_SEC / 10) return 2;  // of this process
       raise(SIGTERM);
       try {
-        core->close(master::RunEnd::ok);
+        core->close(engine::RunEnd::ok);
       } catch (const std::exception &) {  // what it could not do
       }
       // Threads that the host's doing left behind are none of what an orderly end looks for.
@@ -124,7 +124,7 @@ void a_storage_that_hangs_under_event_files_holds_up_nothing_for_ever(void **) {
     const journal::NamedValue loss{"loss", 0.125};
     core->train().report_training(1, &loss, 1);
     try {
-      core->close(master::RunEnd::ok);
+      core->close(engine::RunEnd::ok);
       return 1;
     } catch (const Error &) {  // that not all was delivered
     }

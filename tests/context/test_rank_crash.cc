@@ -111,7 +111,7 @@ void the_death_of_a_worker_is_the_death_of_the_run(void **) {
     pair.communicator->allgather("reported");
     pair.dying.kill_it();
   }
-  pair.core->close(master::RunEnd::ok);
+  pair.core->close(engine::RunEnd::ok);
   assert_non_null(strstr(pair.logged.c_str(), "rank 1 died without closing"));
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "died");
   assert_string_equal(home.text("SELECT group_concat(exit) FROM ranks").c_str(), "ok,died");
@@ -141,7 +141,7 @@ void a_dead_worker_that_others_recover_counts_all_the_same(void **) {
   assert_string_equal(home.text("SELECT COUNT(*) FROM runs WHERE exit IS NULL").c_str(), "1");
   assert_int_equal(home.client()->list_metrics(1, "dead", {}).at("metrics").size(), reports);
 
-  pair.core->close(master::RunEnd::ok);
+  pair.core->close(engine::RunEnd::ok);
   assert_non_null(strstr(pair.logged.c_str(), "rank 1 died without closing"));
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "died");
   assert_int_equal(home.client()->list_metrics(1, "alive", {}).at("metrics").size(), 1);
@@ -161,7 +161,7 @@ void a_worker_outlives_its_chief_and_loses_nothing(void **) {
   assert_int_equal(sync.at("busy").get<int>(), 1);
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "died");
   report(*pair.core, "alive", 1);
-  pair.core->close(master::RunEnd::ok);
+  pair.core->close(engine::RunEnd::ok);
   assert_string_equal(home.text("SELECT group_concat(exit) FROM ranks").c_str(), "died,ok");
   assert_int_equal(home.client()->list_metrics(1, "alive", {}).at("metrics").size(), 1);
   assert_int_equal(home.client()->list_metrics(1, "dead", {}).at("metrics").size(), reports);

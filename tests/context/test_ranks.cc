@@ -62,7 +62,7 @@ void four_ranks_are_one_run_and_lose_no_report(void **) {
     const std::string group = "rank" + std::to_string(communicator.ranks().rank);
     for (int64_t step = 1; step <= reports; ++step) report(*core, group, step);
     core->train().log(LogLevel::info, group);
-    core->close(master::RunEnd::ok);
+    core->close(engine::RunEnd::ok);
   }));
   assert_string_equal(home.text("SELECT COUNT(*) || ' ' || COUNT(DISTINCT metric_group || steps)"
                                 " FROM metrics")
@@ -97,7 +97,7 @@ void the_next_start_is_the_next_run_on_every_rank(void **) {
           options.external_id = "job";
           const auto core = Core::start(options, &communicator);
           REQUIRE(core->info().run().run_id == run);
-          core->close(master::RunEnd::ok);
+          core->close(engine::RunEnd::ok);
         }));
   }
   assert_int_equal(home.client()->get_trial(1).at("runs")[1].at("ranks").size(), 3);
@@ -120,7 +120,7 @@ void what_the_chief_was_given_counts(void **) {
     const auto core = Core::start(options, &communicator);
     REQUIRE(core->info().hparams_text() == R"({"lr":0.5})");
     REQUIRE(core->info().text().find(home.path() + "/checkpoints") != std::string::npos);
-    core->close(master::RunEnd::ok);
+    core->close(engine::RunEnd::ok);
   }));
   assert_string_equal(home.text("SELECT name FROM experiments").c_str(), "chief");
 }
@@ -175,13 +175,13 @@ void expect_error_of_the_run(bool chief_first) {
   assert_no_failure(run_ranks(1, 2, [&](comm::Communicator &communicator) {
     const auto core = home.start(communicator);
     if (communicator.is_chief() == chief_first) {
-      core->close(chief_first ? master::RunEnd::ok : master::RunEnd::error);
+      core->close(chief_first ? engine::RunEnd::ok : engine::RunEnd::error);
       communicator.allgather("closed");
       return;
     }
     communicator.allgather("");
     report(*core, "late", 1);
-    core->close(chief_first ? master::RunEnd::error : master::RunEnd::ok);
+    core->close(chief_first ? engine::RunEnd::error : engine::RunEnd::ok);
   }));
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "error");
   assert_string_equal(home.text("SELECT exit FROM ranks WHERE rank=0").c_str(), "ok");
@@ -196,11 +196,11 @@ void a_worker_may_report_and_close_after_the_chief(void **) {
   const Home home;
   assert_no_failure(run_ranks(1, 2, [&](comm::Communicator &communicator) {
     const auto core = home.start(communicator);
-    if (communicator.is_chief()) core->close(master::RunEnd::ok);
+    if (communicator.is_chief()) core->close(engine::RunEnd::ok);
     communicator.allgather("");
     if (communicator.is_chief()) return;
     report(*core, "late", 1);
-    core->close(master::RunEnd::ok);
+    core->close(engine::RunEnd::ok);
   }));
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "ok");
   assert_string_equal(home.text("SELECT state FROM trials").c_str(), "COMPLETED");
@@ -225,7 +225,7 @@ void a_pause_reaches_every_rank(PreemptMode mode) {
       home.client()->control(engine::Target::trial, 1, engine::Action::pause);
     wait_for_a_signal(*core);
     communicator.allgather("");
-    core->close(master::RunEnd::ok);
+    core->close(engine::RunEnd::ok);
   }));
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "preempted");
   assert_string_equal(home.text("SELECT state FROM trials").c_str(), "PAUSED");
@@ -247,7 +247,7 @@ void a_request_on_one_rank_stops_all(PreemptMode mode) {
     if (communicator.ranks().rank == 2) core->preempt().request();
     wait_for_a_signal(*core);
     communicator.allgather("");
-    core->close(master::RunEnd::ok);
+    core->close(engine::RunEnd::ok);
   }));
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "preempted");
 }
@@ -270,7 +270,7 @@ void asking_for_preemption_is_not_asking_for_work(void **) {
     };
     REQUIRE(failure_of(ask, "called det_preempt_should_preempt (broadcast") == Code::conflict);
     REQUIRE(failure_of(ask, "called det_searcher_next (broadcast") == Code::conflict);
-    core->close(master::RunEnd::ok);
+    core->close(engine::RunEnd::ok);
   }));
 }
 
@@ -295,7 +295,7 @@ void a_worker_without_the_store_takes_part_without_reports(void **) {
       core->train().flush(std::nullopt);
     }
     REQUIRE(core->searcher().next() == nullptr);
-    core->close(master::RunEnd::ok);
+    core->close(engine::RunEnd::ok);
   }));
   const Json run = home.client()->get_trial(1).at("runs")[0];
   assert_string_equal(run.at("exit").get<std::string>().c_str(), "ok");

@@ -62,9 +62,9 @@ void an_operation_that_comes_while_the_end_is_acknowledged_is_handed_out(void **
 
 void who_asks_whether_all_is_done_does_not_wait_for_the_master(void **) {
   struct AskingMaster : test::FakeMaster {
-    void complete_operation(uint64_t length, const Json &metric) override {
+    void complete(uint64_t length, const Json &metric) override {
       was_done = searcher->has_completed();
-      FakeMaster::complete_operation(length, metric);
+      FakeMaster::complete(length, metric);
     }
     SearcherContext *searcher = nullptr;
     bool was_done = true;

@@ -26,7 +26,7 @@ class CompletedTrial {
                           storage() + R"("}})";
     const auto core = Core::start(options);
     core->searcher().next()->report_completed(0.5);
-    core->close(master::RunEnd::ok);
+    core->close(engine::RunEnd::ok);
     options.config_text.clear();
   }
 
@@ -68,7 +68,7 @@ std::string on_terminal(const CoreOptions &options) {
   const Fd terminal(posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK));
   if (grantpt(terminal.get()) != 0 || unlockpt(terminal.get()) != 0) return "no terminal";
   dup2(open_file(ptsname(terminal.get()), O_RDWR | O_NOCTTY).get(), STDERR_FILENO);
-  Core::start(options)->close(master::RunEnd::ok);
+  Core::start(options)->close(engine::RunEnd::ok);
   std::array<char, 4096> text{};
   const ssize_t size = read(terminal.get(), text.data(), text.size());
   return {text.data(), static_cast<size_t>(std::max<ssize_t>(size, 0))};
@@ -155,7 +155,7 @@ void a_configuration_need_not_be_complete(void **) {
     const Home home;
     CoreOptions options = home.options();
     options.config_text = config;
-    Core::start(options)->close(master::RunEnd::ok);
+    Core::start(options)->close(engine::RunEnd::ok);
   }
 }
 
@@ -182,7 +182,7 @@ std::string told_by(const Home &home, const std::string &config, const std::stri
   options.log = [&](const LogLine &line) { told += std::string(line.text) + "\n"; };
   const auto core = Core::start(options);
   if (body) body(*core);
-  core->close(master::RunEnd::ok);
+  core->close(engine::RunEnd::ok);
   return told;
 }
 

@@ -6,10 +6,10 @@ namespace {
 
 void a_checkpoint_is_recorded_once(const World &world) {
   auto run = world.start();
-  run->report_checkpoint(checkpoint("a", 5));
-  run->report_checkpoint(checkpoint("a", 5));
-  expect_error(Code::conflict, [&] { run->report_checkpoint(checkpoint("a", 6)); });
-  expect_error(Code::invalid, [&] { run->report_checkpoint(checkpoint("b", -1)); });
+  run->checkpoints().report(checkpoint("a", 5));
+  run->checkpoints().report(checkpoint("a", 5));
+  expect_error(Code::conflict, [&] { run->checkpoints().report(checkpoint("a", 6)); });
+  expect_error(Code::invalid, [&] { run->checkpoints().report(checkpoint("b", -1)); });
   engine::Engine engine = world.engine();
   assert_int_equal(engine.checkpoints().list(0, {}).at("checkpoints").size(), 1);
   assert_int_equal(engine.checkpoints().get("a").at("size").get<int64_t>(), 100);
@@ -18,17 +18,17 @@ void a_checkpoint_is_recorded_once(const World &world) {
 
 void the_next_run_starts_from_the_latest_that_is_whole(const World &world) {
   auto run = world.start();
-  run->report_checkpoint(checkpoint("early", 5));
-  run->report_checkpoint(checkpoint("late", 8));
-  assert_true(run->withdraw_checkpoint("late"));
-  assert_false(run->withdraw_checkpoint("late"));
-  assert_false(run->knows_checkpoint("late"));
-  assert_true(run->has_made_checkpoint("late"));
+  run->checkpoints().report(checkpoint("early", 5));
+  run->checkpoints().report(checkpoint("late", 8));
+  assert_true(run->checkpoints().withdraw("late"));
+  assert_false(run->checkpoints().withdraw("late"));
+  assert_false(run->checkpoints().knows("late"));
+  assert_true(run->checkpoints().has_made("late"));
   run->end(engine::RunExit::error);
   auto next = world.resume(run->info().trial_id);
   assert_equal(*next->info().latest_checkpoint, "early");
   assert_int_equal(next->info().steps_completed, 5);
-  assert_true(next->reinstate_checkpoint("late"));
+  assert_true(next->checkpoints().reinstate("late"));
   next->end(engine::RunExit::error);
   assert_equal(*world.resume(run->info().trial_id)->info().latest_checkpoint, "late");
 }
@@ -40,9 +40,9 @@ void the_best_and_the_latest_are_kept(const World &world) {
   for (const double loss : losses) {
     ++steps;
     deliver(*run, {validation(static_cast<uint64_t>(steps), steps, loss)});
-    run->report_checkpoint(checkpoint("at" + std::to_string(steps), steps));
+    run->checkpoints().report(checkpoint("at" + std::to_string(steps), steps));
   }
-  run->complete_operation(10, {});
+  run->operations().complete(10, {});
   run->end(engine::RunExit::ok);
   engine::Engine engine = world.engine();
   const Json garbage =
@@ -54,8 +54,8 @@ void the_best_and_the_latest_are_kept(const World &world) {
 
 void one_that_an_experiment_starts_from_is_kept(const World &world) {
   auto run = world.start();
-  run->report_checkpoint(checkpoint("source", 1));
-  run->report_checkpoint(checkpoint("latest", 2));
+  run->checkpoints().report(checkpoint("source", 1));
+  run->checkpoints().report(checkpoint("latest", 2));
   engine::Engine engine = world.engine();
   const auto garbage = [&] {
     return engine.checkpoints()
@@ -73,7 +73,7 @@ using Ids = std::vector<std::string>;
 
 Ids withdrawn(engine::LiveRun &run, const std::set<std::string> &held) {
   Ids ids;
-  for (const auto &one : run.withdraw_superseded(held)) ids.push_back(one.id);
+  for (const auto &one : run.checkpoints().checkpoints().withdraw_superseded(held)) ids.push_back(one.id);
   return ids;
 }
 
@@ -81,19 +81,19 @@ void what_later_ones_leave_behind_is_withdrawn(const World &world) {
   auto run = world.start();
   const auto save = [&](int64_t steps, double loss) {
     deliver(*run, {validation(static_cast<uint64_t>(steps), steps, loss)});
-    run->report_checkpoint(checkpoint("at" + std::to_string(steps), steps));
+    run->checkpoints().report(checkpoint("at" + std::to_string(steps), steps));
     return withdrawn(*run, {});
   };
   assert_equal(save(1, 0.5), Ids());
   assert_equal(save(2, 0.1), Ids({"at1"}));
   assert_equal(withdrawn(*run, {}), Ids({"at1"}));  // nobody has deleted it yet
-  run->checkpoint_deleted("at1");
+  run->checkpoints().note_deleted("at1");
   assert_equal(save(3, 0.9), Ids());
   assert_equal(save(4, 0.8), Ids({"at3"}));
-  run->checkpoint_deleted("at3");
-  assert_false(run->knows_checkpoint("at3"));
-  assert_true(run->knows_checkpoint("at2") && run->knows_checkpoint("at4"));
-  run->complete_operation(10, {});
+  run->checkpoints().note_deleted("at3");
+  assert_false(run->checkpoints().knows("at3"));
+  assert_true(run->checkpoints().knows("at2") && run->checkpoints().knows("at4"));
+  run->operations().complete(10, {});
   run->end(engine::RunExit::ok);
   // The rule of the end finds no more.
   engine::Engine engine = world.engine();
@@ -105,7 +105,7 @@ void what_later_ones_leave_behind_is_withdrawn(const World &world) {
 void what_a_trial_or_a_person_needs_is_not_withdrawn(const World &world) {
   auto run = world.start();
   const auto save = [&](const std::string &id, int64_t steps) {
-    run->report_checkpoint(checkpoint(id, steps));
+    run->checkpoints().report(checkpoint(id, steps));
   };
   save("held", 1);
   save("source", 2);
@@ -117,14 +117,14 @@ void what_a_trial_or_a_person_needs_is_not_withdrawn(const World &world) {
   assert_equal(withdrawn(*run, {"held"}), Ids());
   save("newer", 4);
   assert_equal(withdrawn(*run, {"held"}), Ids({"newest"}));
-  run->checkpoint_deleted("newest");
+  run->checkpoints().note_deleted("newest");
   assert_equal(withdrawn(*run, {}), Ids({"held"}));
 }
 
 void what_a_person_pins_stays(const World &world) {
   auto run = world.start();
   engine::Engine engine = world.engine();
-  for (int i = 1; i <= 3; ++i) run->report_checkpoint(checkpoint("at" + std::to_string(i), i));
+  for (int i = 1; i <= 3; ++i) run->checkpoints().report(checkpoint("at" + std::to_string(i), i));
   assert_false(engine.checkpoints().get("at1").at("pinned").get<bool>());
   assert_true(engine.checkpoints().pin("at1", true).at("pinned").get<bool>());
   engine.checkpoints().pin("at1", true);
@@ -134,8 +134,8 @@ void what_a_person_pins_stays(const World &world) {
   const auto refused = [](const auto &call) {
     assert_true(contains(expect_error(Code::state, call), "`det checkpoints unpin`"));
   };
-  refused([&] { run->withdraw_checkpoint("at1"); });
-  run->complete_operation(10, {});
+  refused([&] { run->checkpoints().withdraw("at1"); });
+  run->operations().complete(10, {});
   run->end(engine::RunExit::ok);
   refused([&] { engine.checkpoints().remove("at1", quiet()); });
   refused([&] { engine.deletion(1).begin(); });
@@ -152,12 +152,12 @@ void what_a_search_was_told_of_is_not_withdrawn(const World &world) {
   request.config["searcher"]["name"] = "custom";
   auto run = engine::start_live_run(request);
   const auto save = [&](const std::string &id, int64_t steps) {
-    run->report_checkpoint(checkpoint(id, steps));
+    run->checkpoints().report(checkpoint(id, steps));
   };
   save("to_ld", 1);
   save("named", 2);
   save("to-ld", 10);
-  run->complete_operation(10, {{"error", 1.0}, {"checkpoint", "to-ld"}});
+  run->operations().complete(10, {{"error", 1.0}, {"checkpoint", "to-ld"}});
   save("newest", 11);
   engine::Store(world.directory(), false, world.options())
       .database()
@@ -172,14 +172,14 @@ void who_keeps_all_keeps_all(const World &world) {
   engine::RunRequest request = world.request();
   request.config["checkpoint_storage"] = {{"save_trial_latest", 3}};
   auto run = engine::start_live_run(request);
-  for (int i = 1; i <= 3; ++i) run->report_checkpoint(checkpoint("at" + std::to_string(i), i));
+  for (int i = 1; i <= 3; ++i) run->checkpoints().report(checkpoint("at" + std::to_string(i), i));
   assert_equal(withdrawn(*run, {}), Ids());
   // What somebody began to delete is deleted to the end all the same.
-  run->withdraw_checkpoint("at2");
+  run->checkpoints().withdraw("at2");
   assert_equal(withdrawn(*run, {}), Ids({"at2"}));
-  run->checkpoint_deleted("at2");
+  run->checkpoints().note_deleted("at2");
   assert_equal(withdrawn(*run, {}), Ids());
-  for (int i = 4; i <= 5; ++i) run->report_checkpoint(checkpoint("at" + std::to_string(i), i));
+  for (int i = 4; i <= 5; ++i) run->checkpoints().report(checkpoint("at" + std::to_string(i), i));
   assert_equal(withdrawn(*run, {}), Ids({"at1"}));
 }
 
@@ -187,15 +187,15 @@ void the_rule_of_the_configuration_is_what_counts(const World &world) {
   engine::RunRequest request = world.request();
   request.config["checkpoint_storage"] = {{"save_trial_latest", 3}};
   auto run = engine::start_live_run(request);
-  for (int i = 1; i <= 5; ++i) run->report_checkpoint(checkpoint("at" + std::to_string(i), i));
+  for (int i = 1; i <= 5; ++i) run->checkpoints().report(checkpoint("at" + std::to_string(i), i));
   assert_equal(withdrawn(*run, {}), Ids({"at1", "at2"}));
 }
 
 void what_somebody_began_to_delete_is_told_apart(const World &world) {
   auto run = world.start();
-  for (int i = 1; i <= 3; ++i) run->report_checkpoint(checkpoint("at" + std::to_string(i), i));
-  assert_true(run->withdraw_checkpoint("at1"));
-  const auto found = run->withdraw_superseded({});
+  for (int i = 1; i <= 3; ++i) run->checkpoints().report(checkpoint("at" + std::to_string(i), i));
+  assert_true(run->checkpoints().withdraw("at1"));
+  const auto found = run->checkpoints().checkpoints().withdraw_superseded({});
   assert_int_equal(found.size(), 2);
   for (const auto &one : found) assert_int_equal(one.was_complete, one.id == "at2");
 }
@@ -211,7 +211,7 @@ void as_many_of_a_trial_stay_as_may_be_the_best_of_the_experiment(const World &w
   for (const double loss : losses) {
     ++steps;
     deliver(*run, {validation(static_cast<uint64_t>(steps), steps, loss)});
-    run->report_checkpoint(checkpoint("at" + std::to_string(steps), steps));
+    run->checkpoints().report(checkpoint("at" + std::to_string(steps), steps));
   }
   assert_equal(withdrawn(*run, {}), Ids({"at1", "at3"}));
 }
@@ -220,9 +220,9 @@ void what_is_in_another_storage_is_left_to_the_end(const World &world) {
   auto run = world.start();
   engine::CheckpointReport other = checkpoint("other", 1);
   other.storage["host_path"] = "/somewhere";
-  run->report_checkpoint(other);
-  run->report_checkpoint(checkpoint("at2", 2));
-  run->report_checkpoint(checkpoint("at3", 3));
+  run->checkpoints().report(other);
+  run->checkpoints().report(checkpoint("at2", 2));
+  run->checkpoints().report(checkpoint("at3", 3));
   assert_equal(withdrawn(*run, {}), Ids({"at2"}));
 }
 

@@ -111,7 +111,7 @@ void a_checkpoint_is_found_by_the_beginning_of_its_id(const World &world) {
   const auto run = world.start();
   int64_t step = 0;
   for (const char *id : {"abcd1111", "abcd2222", "abce1111", "abcd", "Model-1"})
-    run->report_checkpoint(checkpoint(id, ++step));
+    run->checkpoints().report(checkpoint(id, ++step));
   engine::Engine engine = world.engine();
   const auto found = [&](const char *text) {
     return engine.checkpoints().find(text).at("uuid").get<std::string>();
@@ -123,8 +123,9 @@ void a_checkpoint_is_found_by_the_beginning_of_its_id(const World &world) {
   expect_error(Code::not_found, [&] { found("abcf"); });
   expect_error(Code::not_found, [&] { found("ab%_"); });
   expect_error(Code::invalid, [&] { found("abc"); });
-  run->report_checkpoint(checkpoint("beef1111", ++step));
-  for (int i = 0; i < 12; ++i) run->report_checkpoint(checkpoint("beef2-" + std::to_string(i), 1));
+  run->checkpoints().report(checkpoint("beef1111", ++step));
+  for (int i = 0; i < 12; ++i)
+    run->checkpoints().report(checkpoint("beef2-" + std::to_string(i), 1));
   const std::string message = expect_error(Code::conflict, [&] { found("beef"); });
   assert_true(message.find("beef1111 (trial 1, step 6), beef2-0") != std::string::npos);
   assert_true(message.find("and more") != std::string::npos);

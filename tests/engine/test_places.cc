@@ -62,8 +62,8 @@ std::string place_of(engine::Engine &engine, const std::string &id) {
 int64_t trial_with_checkpoint(const World &world, const std::string &id,
                               const fs::path &directory) {
   auto run = world.start();
-  run->report_checkpoint(stored_checkpoint(id, 5, directory));
-  run->complete_operation(10, {});
+  run->checkpoints().report(stored_checkpoint(id, 5, directory));
+  run->operations().complete(10, {});
   run->end(engine::RunExit::ok);
   return run->info().trial_id;
 }
@@ -115,7 +115,7 @@ void a_link_out_of_a_copy_leads_to_files_of_the_other(const World &world) {
     engine::RunRequest request = world.request();
     request.config["checkpoint_storage"] = storage_in(link);
     auto run = engine::start_live_run(request);
-    run->complete_operation(10, {});
+    run->operations().complete(10, {});
     run->end(engine::RunExit::ok);
   }
   const fs::path copy = copy_of(world);
@@ -134,7 +134,7 @@ void a_copy_deletes_what_says_only_how_many_stay(const World &world) {
   engine::RunRequest request = world.request();
   request.config["checkpoint_storage"] = {{"save_trial_latest", 2}};
   auto run = engine::start_live_run(request);
-  run->complete_operation(10, {});
+  run->operations().complete(10, {});
   run->end(engine::RunExit::ok);
   const fs::path copy = copy_of(world);
   engine::Engine engine = open(world, copy);
@@ -154,11 +154,11 @@ void files_outside_stay_while_another_store_has_them(const World &world) {
   expect_error(Code::state, [&] { engine.deletion(1).begin(); });
   {
     auto run = resume_in(world, copy, 1);
-    expect_error(Code::state, [&] { run->withdraw_checkpoint("shared"); });
+    expect_error(Code::state, [&] { run->checkpoints().withdraw("shared"); });
     // What the copy has saved itself is its own.
-    run->report_checkpoint(stored_checkpoint("own", 6, outside));
-    assert_true(run->withdraw_checkpoint("own"));
-    assert_true(run->reinstate_checkpoint("own"));
+    run->checkpoints().report(stored_checkpoint("own", 6, outside));
+    assert_true(run->checkpoints().withdraw("own"));
+    assert_true(run->checkpoints().reinstate("own"));
   }
   engine.checkpoints().remove("own", quiet());
   assert_true(has_files(outside, "shared"));
@@ -230,11 +230,11 @@ void a_link_to_it_is_another_way_to_it(const World &world) {
   const fs::path outside = beside(world, "-outside");
   const fs::path link = beside(world, "-link");
   auto run = world.start();
-  run->report_checkpoint(stored_checkpoint("there", 1, home));
-  run->report_checkpoint(stored_checkpoint("outside", 2, outside));
+  run->checkpoints().report(stored_checkpoint("there", 1, home));
+  run->checkpoints().report(stored_checkpoint("outside", 2, outside));
   fs::create_directory_symlink(home, link);
   // A storage that is named by the other way is in the store all the same.
-  run->report_checkpoint(stored_checkpoint("new", 3, link));
+  run->checkpoints().report(stored_checkpoint("new", 3, link));
   use_another_way(world, link, run->info().trial_id);
   assert_false(has_files(home, "there") || has_files(outside, "outside"));
   assert_true(has_files(home, "new"));
@@ -248,9 +248,9 @@ void a_bind_mount_is_another_way_to_it(const World &world) {
   const fs::path outside = beside(world, "-outside");
   const fs::path mounted = beside(world, "-mounted");
   auto run = world.start();
-  run->report_checkpoint(stored_checkpoint("there", 1, home));
-  run->report_checkpoint(stored_checkpoint("outside", 2, outside));
-  run->report_checkpoint(stored_checkpoint("new", 3, home));
+  run->checkpoints().report(stored_checkpoint("there", 1, home));
+  run->checkpoints().report(stored_checkpoint("outside", 2, outside));
+  run->checkpoints().report(stored_checkpoint("new", 3, home));
   fs::create_directories(mounted);
   const pid_t child = fork();
   if (child == 0) {
@@ -360,7 +360,7 @@ void a_copy_of_a_copy_knows_both(const World &world) {
   trial_with_checkpoint(world, "first", outside);
   const fs::path copy = copy_of(world), second = beside(world, "-second");
   auto run = resume_in(world, copy, 1);
-  run->report_checkpoint(stored_checkpoint("second", 6, outside));
+  run->checkpoints().report(stored_checkpoint("second", 6, outside));
   copy_tree(copy, second);
   engine::Engine engine = open(world, second);
   assert_false(engine.trials().get(1).at("running").get<bool>());

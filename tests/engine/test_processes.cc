@@ -17,8 +17,8 @@ void train(const World &world, int number) {
   auto run = world.start();
   for (int64_t step = 1; step <= reports; ++step)
     deliver(*run, {validation(static_cast<uint64_t>(step), step, 1.0 / static_cast<double>(step))});
-  run->report_checkpoint(checkpoint("of" + std::to_string(number), reports));
-  run->complete_operation(10, {{"loss", 0.1}});
+  run->checkpoints().report(checkpoint("of" + std::to_string(number), reports));
+  run->operations().complete(10, {{"loss", 0.1}});
   run->end(engine::RunExit::ok);
 }
 

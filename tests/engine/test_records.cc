@@ -133,7 +133,7 @@ void fill(const World &world, const fs::path &storage) {
     std::ofstream(storage / id / "model") << "weights";
     engine::CheckpointReport report = checkpoint(id, 10);
     report.storage = {{"type", "shared_fs"}, {"host_path", storage.string()}};
-    run->report_checkpoint(report);
+    run->checkpoints().report(report);
   }
   Report line;
   line.sequence = 2;

@@ -9,9 +9,9 @@ namespace {
 void a_run_that_ends_well_completes_its_trial(const World &world) {
   auto run = world.start();
   assert_int_equal(run->info().run_id, 1);
-  assert_int_equal(run->current_operation().length, 10);
-  run->complete_operation(10, {{"loss", 0.5}});
-  assert_true(run->current_operation().completed);
+  assert_int_equal(run->operations().current().length, 10);
+  run->operations().complete(10, {{"loss", 0.5}});
+  assert_true(run->operations().current().completed);
   run->end(engine::RunExit::ok);
   engine::Engine engine = world.engine();
   const Json trial = engine.trials().get(run->info().trial_id);
@@ -22,11 +22,11 @@ void a_run_that_ends_well_completes_its_trial(const World &world) {
 
 void an_operation_is_completed_once_and_as_it_was_asked_for(const World &world) {
   auto run = world.start();
-  expect_error(Code::state, [&] { run->complete_operation(11, {}); });
-  expect_error(Code::state, [&] { run->acknowledge_out_of_operations(); });
-  run->complete_operation(10, {});
-  expect_error(Code::state, [&] { run->complete_operation(10, {}); });
-  run->acknowledge_out_of_operations();
+  expect_error(Code::state, [&] { run->operations().complete(11, {}); });
+  expect_error(Code::state, [&] { run->operations().acknowledge_none_left(); });
+  run->operations().complete(10, {});
+  expect_error(Code::state, [&] { run->operations().complete(10, {}); });
+  run->operations().acknowledge_none_left();
 }
 
 void reports_that_come_again_are_stored_once(const World &world) {
@@ -96,15 +96,15 @@ void a_run_that_was_not_ended_has_died(const World &world) {
 void who_pauses_a_trial_wakes_its_run(const World &world) {
   auto run = world.start();
   const int64_t trial = run->info().trial_id;
-  expect_error(Code::state, [&] { run->acknowledge_signal(); });
+  expect_error(Code::state, [&] { run->preemption().acknowledge(); });
   engine::Engine engine = world.engine();
   bool asked = false;
-  std::thread waiter([&] { asked = run->wait_signal(Wake()); });
+  std::thread waiter([&] { asked = run->preemption().wait(Wake()); });
   const Json answer = engine.control().act(engine::Target::trial, trial, engine::Action::pause);
   waiter.join();
   assert_true(asked);
   assert_int_equal(answer.at("signalled").get<int64_t>(), 1);
-  run->acknowledge_signal();
+  run->preemption().acknowledge();
   run->end(engine::RunExit::ok);
   const Json found = engine.trials().get(trial);
   assert_equal(found.at("state").get<std::string>(), "PAUSED");

@@ -49,12 +49,12 @@ void decisions_outlive_the_supervisor(const World &world) {
   const int64_t experiment = new_search(world);
   auto first = lead(world, experiment);
   first->change_state(engine::state::active);
-  assert_equal(first->begin().trials.front(), 1);
+  assert_equal(first->search().begin().trials.front(), 1);
   assert_equal(first->standing(1).state, "ACTIVE");
   assert_false(first->standing(1).done);
   first.reset();
   auto second = lead(world, experiment);
-  assert_true(second->begin().trials.empty());
+  assert_true(second->search().begin().trials.empty());
   assert_equal(second->open_trials().size(), 1U);
 }
 
@@ -85,9 +85,9 @@ void a_run_hears_what_the_search_decides(const World &world) {
   assert_equal(led->runs().unjudged().size(), 1U);
   assert_true(led->runs().was_taken_up(1, 1));
   std::thread search([&] { hear_completion(*led, 1); });
-  run->complete_operation(10, {{"loss", 0.5}});
+  run->operations().complete(10, {{"loss", 0.5}});
   search.join();
-  assert_true(run->current_operation().completed);
+  assert_true(run->operations().current().completed);
   run->end(engine::RunExit::ok);
   assert_equal(*led->runs().exit_of(1, 1), "ok");
   const engine::RunStanding standing = led->runs().standing(1, 1);
@@ -148,8 +148,8 @@ void a_run_waits_a_moment_for_the_program_that_decides_its_search(const World &w
     std::this_thread::sleep_for(milliseconds(100));  // thinking
     led->search().answer({2, 3, to_wire(Json::array({train_to(20)}))});
   });
-  run->complete_operation(10, {{"loss", 0.5}});
-  const engine::SearchOperation next = run->current_operation();
+  run->operations().complete(10, {{"loss", 0.5}});
+  const engine::SearchOperation next = run->operations().current();
   program.join();
   assert_false(next.completed);
   assert_equal(next.length, 20U);
@@ -161,8 +161,8 @@ void a_run_does_not_wait_for_ever_for_a_supervisor_that_is_stopped(const World &
   const int64_t experiment = new_search(hasty);
   auto led = lead(hasty, experiment);
   auto run = take_up_run(hasty, *led);
-  run->complete_operation(10, {{"loss", 0.5}});
-  assert_true(run->current_operation().completed);
+  run->operations().complete(10, {{"loss", 0.5}});
+  assert_true(run->operations().current().completed);
   assert_true(led->news(1).metric.has_value());  // heard when it goes on
 }
 
@@ -177,7 +177,7 @@ void who_posts_does_not_wait_for_ever_either(const World &world) {
   expect_error(Code::unavailable, [&] { engine.searches().post(experiment, 1, Json::array()); });
   engine::SupervisedExperiment led(hasty.directory(), experiment, hasty.options());
   expect_error(Code::timeout, [&] { engine.searches().post(experiment, 1, Json::array()); });
-  assert_true(led.search().posts().empty());
+  assert_true(led.posts().empty());
 }
 
 void what_a_run_prints_is_there_once_with_where_to_go_on(const World &world) {

@@ -123,7 +123,7 @@ class Start {
     master_.add_fault(fault);
     std::string message;
     try {
-      context::Core::start(options_)->close(RunEnd::ok);
+      context::Core::start(options_)->close(engine::RunEnd::ok);
       fail_msg("%s: this was taken: %.200s", asked_.call, fault.dump().c_str());
     } catch (const Error &error) {
       message = error.what();
@@ -145,7 +145,7 @@ class Start {
   }
 
   void goes_well_afterwards() {
-    context::Core::start(options_)->close(RunEnd::ok);
+    context::Core::start(options_)->close(engine::RunEnd::ok);
     assert_true(place_.left_behind(master_.url()).empty());
     place_.assert_no_token_shown();
   }
@@ -264,7 +264,7 @@ void master_must_prove_who_it_is(void **) {
       else place.as_user(master.url());
       Surroundings::set("DET_MASTER_CERT_FILE", file);
       Surroundings::set("DET_MASTER_CERT_NAME", name);
-      context::Core::start(place.options())->close(RunEnd::ok);
+      context::Core::start(place.options())->close(engine::RunEnd::ok);
       place.assert_no_token_shown();
     };
     const std::string unknown = expect_error(Code::access, [&] { start("", "master.example"); });
@@ -300,7 +300,7 @@ void info_files_that_say_nothing_are_told(void **) {
   assert_true(master.requests().empty());
 
   place.in_prepared_task(cluster, trial);
-  context::Core::start(place.options())->close(RunEnd::ok);
+  context::Core::start(place.options())->close(engine::RunEnd::ok);
 }
 
 // A master says 401 to every path that it does not know.

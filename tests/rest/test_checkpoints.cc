@@ -50,7 +50,7 @@ void checkpoint_does_not_wait_for_reports_that_are_not_taken(void **) {
     assert_string_equal(checkpoint_state(master, id).c_str(), "STATE_COMPLETED");
     assert_int_equal(steps_of(master.state()).size(), 0);
     recover(master);
-    core->close(RunEnd::ok);
+    core->close(engine::RunEnd::ok);
     assert_equal(steps_of(master.state()), steps_to(5));
     assert_int_equal(master.state()["checkpoints"].size(), 1);
   }
@@ -74,7 +74,7 @@ void checkpoint_waits_in_the_journal_for_a_master_that_is_away(void **) {
       assert_true(contains(place.log(), "is told of it later"));
       assert_string_equal(checkpoint_state(master, id).c_str(), "unknown");
       recover(master);
-      core->close(RunEnd::ok);
+      core->close(engine::RunEnd::ok);
       assert_string_equal(checkpoint_state(master, id).c_str(), "STATE_COMPLETED");
       assert_equal(steps_of(master.state()), steps_to(1));
       assert_true(place.left_behind(master.url()).empty());
@@ -109,7 +109,7 @@ void checkpoint_that_waited_survives_a_kill(void **) {
     assert_string_equal(core->info().run().latest_checkpoint.value_or("none").c_str(), id.c_str());
     assert_int_equal(core->info().run().steps_completed, 40);
     assert_int_equal(steps_of(master.state(), core->info().run().trial_id).size(), 11);
-    core->close(RunEnd::ok);
+    core->close(engine::RunEnd::ok);
   }
 }
 
@@ -126,7 +126,7 @@ void sync_registers_a_checkpoint_that_waited(void **) {
       lose_database(master);
       report_training(*core, 1, 0.5);
       id = save(*core, place, 1);
-      expect_error(Code::timeout, [&] { core->close(RunEnd::ok); });
+      expect_error(Code::timeout, [&] { core->close(engine::RunEnd::ok); });
     }
     master.heal();
     place.as_user(master.url());
@@ -149,7 +149,7 @@ void trial_that_leaves_registers_its_checkpoint_first(void **) {
   report_training(*core, 1, 0.5);
   const std::string id = save(*core, place, 1);
   master.heal(Json::array({held("metrics$")}));
-  const std::string message = expect_error(Code::timeout, [&] { core->close(RunEnd::ok); });
+  const std::string message = expect_error(Code::timeout, [&] { core->close(engine::RunEnd::ok); });
   assert_string_equal(checkpoint_state(master, id).c_str(), "STATE_COMPLETED");
   assert_int_equal(steps_of(master.state()).size(), 0);
   assert_true(contains(message, "within 5000 ms"));
@@ -169,7 +169,7 @@ void checkpoint_that_waits_cannot_be_deleted_before_the_master_knows_it(void **)
                       R"({"steps_completed":1})");
   recover(master);
   core->checkpoint().remove(id);
-  core->close(RunEnd::ok);
+  core->close(engine::RunEnd::ok);
   assert_string_equal(checkpoint_state(master, id).c_str(), "STATE_DELETED");
   assert_true(place.left_behind(master.url()).empty());
 }
@@ -183,7 +183,8 @@ void checkpoint_that_the_master_refuses_from_the_journal_is_told(void **) {
   master.add_fault({{"path", "POST /api/v1/checkpoints$"}, {"status", 503}, {"count", 4}});
   master.add_fault({{"path", "POST /api/v1/checkpoints$"}, {"status", 400}, {"count", 100'000}});
   const std::string id = save(*core, place, 1);
-  const std::string message = expect_error(Code::conflict, [&] { core->close(RunEnd::ok); });
+  const std::string message =
+      expect_error(Code::conflict, [&] { core->close(engine::RunEnd::ok); });
   assert_true(contains(message, "checkpoint " + id));
 }
 

@@ -94,7 +94,7 @@ void live(const SharedMemory &memory, const context::CoreOptions &options) {
     core->preempt().should_preempt(true);
     usleep(static_cast<useconds_t>(step % 7 * 100));
   }
-  core->close(RunEnd::ok);
+  core->close(engine::RunEnd::ok);
 }
 
 // Gives whether the process ended by itself, in good order.
@@ -335,7 +335,7 @@ void nothing_grows_while_the_master_is_away(void **) {
   assert_true(static_cast<double>(requests) < 13 * seconds_away());
 
   master.heal();
-  core->close(RunEnd::ok);
+  core->close(engine::RunEnd::ok);
   assert_equal(steps_of(master.state()), steps_to(taken));
   assert_true(place.left_behind(master.url()).empty());
 }

@@ -2,7 +2,7 @@
 #include "core/context/core.h"
 
 #include "core/master/rest/connect.h"
-#include "core/master/rest/meeting.h"
+#include "core/master/rest/container_rendezvous.h"
 #include "tests/expect_error.h"
 #include "tests/rest/surroundings.h"
 
@@ -26,7 +26,7 @@ void run_without_incident_leaves_nothing(void **) {
     const auto core = context::Core::start(place.options());
     assert_int_equal(core->info().run().trial_id, 7);
     report_training(*core, 1, 0.5);
-    core->close(RunEnd::ok);
+    core->close(engine::RunEnd::ok);
     const Json state = master.state();
     assert_equal(steps_of(state), steps_to(1));
     assert_true(acknowledgements(master).empty());
@@ -54,7 +54,7 @@ void preemption_is_seen_and_acknowledged_once(void **) {
     assert_true(acknowledgements(master).empty());
     assert_true(core->preempt().should_preempt(true));
     assert_true(core->preempt().should_preempt(true));
-    core->close(RunEnd::ok);
+    core->close(engine::RunEnd::ok);
     const Json acks = acknowledgements(master);
     assert_equal(acks.size(), 1);
     assert_equal(acks[0]["preempted"], true);
@@ -70,7 +70,7 @@ void acknowledgement_whose_answer_is_lost_is_sent_again(void **) {
   master.preempt();
   wait_for_preemption(*core);
   assert_int_equal(acknowledgements(master).size(), 1);
-  core->close(RunEnd::ok);
+  core->close(engine::RunEnd::ok);
 }
 
 void signal_to_the_process_is_announced_where_the_master_listens(void **) {
@@ -83,7 +83,7 @@ void signal_to_the_process_is_announced_where_the_master_listens(void **) {
     const auto core = context::Core::start(options);
     raise(SIGTERM);
     wait_for_preemption(*core);
-    core->close(RunEnd::ok);
+    core->close(engine::RunEnd::ok);
     const Json acks = acknowledgements(master);
     if (version == "0.38.1") {
       assert_equal(acks.size(), 1);
@@ -112,7 +112,7 @@ void poll_that_is_answered_at_once_does_not_spin(void **) {
     const auto passed = std::chrono::steady_clock::now() - begun;
     assert_true(passed >= std::chrono::seconds(refuses ? 10 : 3));
     assert_false(core->preempt().should_preempt(true));
-    core->close(RunEnd::ok);
+    core->close(engine::RunEnd::ok);
   }
 }
 
@@ -141,7 +141,7 @@ void operations_are_done_one_after_the_other(void **) {
       assert_equal(acks.size(), 1);
       assert_equal(acks[0]["operations_done"], true);
     }
-    core->close(RunEnd::ok);
+    core->close(engine::RunEnd::ok);
     assert_int_equal(acknowledgements(master).size(), acks.size());
 
     // An operation's end does not overtake the validation that it is about.
@@ -163,7 +163,7 @@ void search_that_is_left_early_is_not_acknowledged(void **) {
     const auto core = context::Core::start(place.options());
     core->searcher().next()->report_completed(0.5);
     expect_error(Code::state, [&] { core->searcher().acknowledge_out_of_operations(); });
-    core->close(RunEnd::ok);
+    core->close(engine::RunEnd::ok);
     assert_true(acknowledgements(master).empty());
   }
 }
@@ -181,7 +181,7 @@ void lost_answer_to_a_completed_operation_is_reconciled(void **) {
         for (; context::SearcherOperation *operation = core->searcher().next(); ++count)
           operation->report_completed(0.5);
         assert_int_equal(count, lengths.size());
-        core->close(RunEnd::ok);
+        core->close(engine::RunEnd::ok);
         const Json completed = master.state()["trials"]["7"]["completed_operations"];
         assert_int_equal(completed.size(), lengths.size());
         assert_int_equal(requests_to(master, "completed_operation").size(), lengths.size() + 1);
@@ -199,7 +199,7 @@ void operation_that_the_master_refuses_is_an_error(void **) {
     expect_error(Code::state, [&] { operation->report_completed(0.5); });
     operation->report_completed(0.5);  // it was not: once more
     assert_equal(core->searcher().next(), nullptr);
-    core->close(RunEnd::ok);
+    core->close(engine::RunEnd::ok);
   }
 }
 
@@ -221,7 +221,7 @@ void lost_answer_to_a_checkpoint_is_reconciled(void **) {
       report_training(*core, 1, 0.5);
       master.add_fault({{"path", "POST /api/v1/checkpoints$"}, {"how", how}, {"after", "store"}});
       upload(*core, place);
-      core->close(RunEnd::ok);
+      core->close(engine::RunEnd::ok);
       const Json state = master.state();
       assert_int_equal(state["checkpoints"].size(), 1);
       assert_equal(state["checkpoints"][0]["state"], "STATE_COMPLETED");
@@ -256,7 +256,7 @@ void steps_beyond_those_that_a_master_counts_are_refused_at_the_call(void **) {
     core->checkpoint().saver().upload(place.directory.path(), R"({"steps_completed": 2147483648})",
                                       false, {});
   });
-  core->close(RunEnd::ok);
+  core->close(engine::RunEnd::ok);
   assert_int_equal(master.state()["metrics"].size(), 2);
 }
 
@@ -269,7 +269,7 @@ void checkpoint_that_the_master_refuses_is_an_error(void **) {
   master.add_fault({{"path", "POST /api/v1/checkpoints$"}, {"body", {{"error", error}}}});
   const std::string message = expect_error(Code::state, [&] { upload(*core, place); });
   assert_true(contains(message, "a fault of the test"));
-  core->close(RunEnd::ok);
+  core->close(engine::RunEnd::ok);
 }
 
 void deleted_checkpoint_is_told_before_its_files_go(void **) {
@@ -292,7 +292,7 @@ void deleted_checkpoint_is_told_before_its_files_go(void **) {
     const Json state = master.state();
     assert_string_equal(state["checkpoints"][0]["state"].get<std::string>().c_str(),
                         is_told ? "STATE_DELETED" : "STATE_COMPLETED");
-    core->close(RunEnd::ok);
+    core->close(engine::RunEnd::ok);
   }
 }
 
@@ -310,7 +310,7 @@ void own_checkpoint_without_its_manifest_is_corrupt(void **) {
       expect_error(Code::corrupt, [&] {
         core->checkpoint().restorer().restore(id, {.mode = context::DownloadMode::no_shared});
       });
-      core->close(RunEnd::ok);
+      core->close(engine::RunEnd::ok);
     }
   }
 }
@@ -349,7 +349,7 @@ void best_validation_is_none_before_the_first(void **) {
     report_validation(*core, 3, 0.75);
     core->train().flush(std::nullopt);
     assert_equal(core->train().best_validation(), 0.25);
-    core->close(RunEnd::ok);
+    core->close(engine::RunEnd::ok);
   }
 }
 
@@ -363,7 +363,7 @@ void last_validation_is_that_of_the_trial(void **) {
     report_validation(*core, 4, 0.5);
     report_validation(*core, 9, 0.75);
     assert_equal(core->train().last_validation(), int64_t{9});  // also the reports that waited
-    core->close(RunEnd::ok);
+    core->close(engine::RunEnd::ok);
   }
 }
 
@@ -373,7 +373,7 @@ void early_exit_is_told(void **) {
     Surroundings place;
     place.in_task(master.url());
     const auto core = context::Core::start(place.options());
-    core->close(RunEnd::invalid_hp);
+    core->close(engine::RunEnd::invalid_hp);
     assert_equal(master.state()["trials"]["7"]["early_exits"], Json({"EXITED_REASON_INVALID_HP"}));
   }
 }
@@ -400,7 +400,7 @@ class OtherContainer {
 config::ClusterInfo meet() {
   config::ClusterInfo cluster = *config::read_cluster_info();
   const auto session = connect_to_task_master(cluster, std::make_shared<Logger>());
-  meet_containers(*session, cluster);
+  rendezvous(*session, cluster);
   return cluster;
 }
 
@@ -467,7 +467,7 @@ void journal_of_a_killed_process_reaches_the_master(void **) {
   master.heal();
   const auto core = context::Core::start(place.options());
   for (int64_t step = 41; step <= 60; ++step) report_training(*core, step, 0.5);
-  core->close(RunEnd::ok);
+  core->close(engine::RunEnd::ok);
   assert_equal(steps_of(master.state()), steps_to(60));
   assert_true(place.left_behind(master.url()).empty());
 }

@@ -29,7 +29,7 @@ std::vector<int64_t> steps_of(const FakeMaster &master, const context::Core &cor
 
 // Closes it, which cannot tell everything; as the end of the process, this leaves its directory to
 // others. Gives the message, and the trial.
-std::pair<std::string, int64_t> leave(std::shared_ptr<context::Core> core, RunEnd how,
+std::pair<std::string, int64_t> leave(std::shared_ptr<context::Core> core, engine::RunEnd how,
                                       Code expected) {
   std::string message = expect_error(expected, [&] { core->close(how); });
   return {std::move(message), core->info().run().trial_id};
@@ -78,7 +78,7 @@ void trial_is_made_where_none_is_named(void **) {
     assert_equal(trial_of(master, *core)["state"], "STATE_RUNNING");
     assert_false(core->preempt().should_preempt(true));
     assert_false(core->info().on_cluster());
-    core->close(RunEnd::ok);
+    core->close(engine::RunEnd::ok);
     const Json trial = trial_of(master, *core);
     assert_equal(trial["states"], Json{"STATE_RUNNING", "STATE_COMPLETED"});
     assert_equal(trial["run_id"], 1);
@@ -114,7 +114,7 @@ void trial_goes_on_by_its_external_ids(void **) {
       assert_int_equal(core->info().run().trial_id, trial_id);
       assert_int_equal(core->info().run().run_id, run);
       report_training(*core, run, 0.5);
-      core->close(RunEnd::ok);
+      core->close(engine::RunEnd::ok);
       assert_equal(steps_of(master, *core), steps_to(run));
       // From now on 0.38 answers 500 to PUT for this trial.
       if (version == "0.38.1")
@@ -136,11 +136,11 @@ void trial_goes_on_from_its_latest_checkpoint(void **) {
   write_file_durably(place.directory / "model" / "a", "x");
   const std::string id = first->checkpoint().saver().upload(
       place.directory / "model", R"({"steps_completed": 30})", false, {});
-  first->close(RunEnd::error);
+  first->close(engine::RunEnd::error);
   const auto second = context::Core::start(options);
   assert_equal(second->info().run().latest_checkpoint, id);
   assert_int_equal(second->info().run().steps_completed, 30);
-  second->close(RunEnd::ok);
+  second->close(engine::RunEnd::ok);
 }
 
 // Whenever it is killed, the next run begins with a checkpoint whose files are there, and what was
@@ -185,7 +185,7 @@ void deletion_killed_at_any_step_is_finished_by_the_next_run(void **) {
       if (const std::string name = entry.path().filename();
           !name.starts_with('.') || name.starts_with(".removed"))
         fail_msg("killed at step %d: %s is left", step, name.c_str());
-    next->close(RunEnd::error);
+    next->close(engine::RunEnd::error);
   }
   assert_in_range(whole, 1, 10'000);
   assert_in_range(finished_later, 1, 10'000);
@@ -201,7 +201,7 @@ void trial_goes_on_by_its_number(void **) {
     const auto core = context::Core::start(options);
     assert_int_equal(core->info().run().run_id, 2);
     report_training(*core, 1, 0.5);
-    core->close(RunEnd::ok);
+    core->close(engine::RunEnd::ok);
     assert_equal(steps_of(master, *core), steps_to(1));
     options.trial_id = 999;
     const std::string message =
@@ -222,7 +222,7 @@ void end_is_told_as_it_was(void **) {
         assert_true(core->preempt().should_preempt(true));
       }
       const auto last_state = [&] { return trial_of(master, *core)["states"].back(); };
-      core->close(end == "STATE_ERROR" ? RunEnd::error : RunEnd::ok);
+      core->close(end == "STATE_ERROR" ? engine::RunEnd::error : engine::RunEnd::ok);
       assert_equal(last_state(), end);
     }
   }
@@ -248,7 +248,7 @@ void reports_and_end_that_could_not_be_told_are_told_by_sync(void **) {
     auto core = context::Core::start(options);
     go_away(master);
     for (int64_t step = 1; step <= 100; ++step) report_training(*core, step, 0.5);
-    const auto [message, trial] = leave(std::move(core), RunEnd::error, Code::timeout);
+    const auto [message, trial] = leave(std::move(core), engine::RunEnd::error, Code::timeout);
     assert_true(contains(message, "det sync") && contains(message, master.url()));
     assert_equal(trial_of(master, trial)["states"], Json{"STATE_RUNNING"});
     assert_int_equal(place.left_behind(master.url()).size(), 1);
@@ -276,7 +276,7 @@ void end_does_not_overtake_the_reports(void **) {
   auto core = context::Core::start(options);
   master.add_fault({{"path", "metrics$"}, {"status", 503}, {"count", 100'000}});
   report_training(*core, 1, 0.5);
-  const auto [message, trial] = leave(std::move(core), RunEnd::ok, Code::timeout);
+  const auto [message, trial] = leave(std::move(core), engine::RunEnd::ok, Code::timeout);
   assert_equal(trial_of(master, trial)["states"], Json{"STATE_RUNNING"});
   master.heal();
   client::open_client(master.url())->sync();
@@ -287,7 +287,7 @@ void directory_half_made_is_cleared_by_sync(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
   place.as_user(master.url());
-  context::Core::start(place.options())->close(RunEnd::ok);
+  context::Core::start(place.options())->close(engine::RunEnd::ok);
   const fs::path half = rest_home(master.url()) / "runs/.part-x";
   fs::create_directory(half);
   client::open_client(master.url())->sync();
@@ -302,7 +302,7 @@ void end_alone_that_could_not_be_told_is_told_by_sync(void **) {
   report_training(*core, 1, 0.5);
   core->train().flush(std::nullopt);
   go_away(master);
-  const auto [message, trial] = leave(std::move(core), RunEnd::ok, Code::access);
+  const auto [message, trial] = leave(std::move(core), engine::RunEnd::ok, Code::access);
   assert_true(contains(message, master.url()));
   master.heal();
   client::open_client(master.url())->sync();
@@ -316,7 +316,7 @@ void end_of_a_deleted_trial_stands_in_nobodys_way(void **) {
   place.as_user(master.url());
   auto core = context::Core::start(place.options());
   go_away(master);
-  leave(std::move(core), RunEnd::ok, Code::access);
+  leave(std::move(core), engine::RunEnd::ok, Code::access);
   master.heal();
   master.add_fault({{"path", "PATCH"}});
   const auto client = client::open_client(master.url());
@@ -334,14 +334,14 @@ void end_of_an_earlier_run_does_not_end_a_later_one(void **) {
   options.external_id = "t";
   auto first = context::Core::start(options);
   go_away(master);
-  leave(std::move(first), RunEnd::error, Code::access);
+  leave(std::move(first), engine::RunEnd::error, Code::access);
   master.heal();
   // It cannot be told before the later run begins either.
   master.add_fault({{"path", "PATCH"}, {"status", 401}});
   const auto second = context::Core::start(options);
   client::open_client(master.url())->sync();
   assert_equal(trial_of(master, *second)["state"], "STATE_RUNNING");
-  second->close(RunEnd::ok);
+  second->close(engine::RunEnd::ok);
   assert_equal(trial_of(master, *second)["state"], "STATE_COMPLETED");
 }
 
@@ -373,7 +373,7 @@ void journal_of_a_killed_process_is_shipped_by_the_next_start(void **) {
     // Before the new run, which fences off the one before.
     assert_equal(steps_of(master, *core).size(), 50);
     assert_int_equal(core->info().run().run_id, 2);
-    core->close(RunEnd::ok);
+    core->close(engine::RunEnd::ok);
     assert_true(place.left_behind(master.url()).empty());
   }
 }
@@ -398,7 +398,7 @@ void heartbeat_goes_on_while_closing(void **) {
   const auto core = context::Core::start(place.options());
   master.add_fault({{"path", "metrics$"}, {"how", "hang"}, {"count", 100'000}});
   report_training(*core, 1, 0.5);
-  std::thread closing([&] { core->close(RunEnd::ok); });
+  std::thread closing([&] { core->close(engine::RunEnd::ok); });
   wait_until_so([&] {
     try {
       core->train().set_status("open");
@@ -476,7 +476,7 @@ void login_by_hand_is_seen_at_once(void **) {
   config::store_token(master.url(), "bob", log_in_by_hand(master, "bob"), true);
   core->train().flush(std::chrono::seconds(30));  // half of what lies between two logins
   assert_equal(steps_of(master, *core), steps_to(1));
-  core->close(RunEnd::ok);
+  core->close(engine::RunEnd::ok);
 }
 
 void older_master_has_no_place_for_such_trials(void **) {
@@ -495,7 +495,7 @@ void user_logs_in_once(void **) {
   Surroundings::set("DET_MASTER", master.url());
   Surroundings::set("DET_USER", "bob");
   Surroundings::set("DET_PASS", "secret");
-  for (int i = 0; i < 2; ++i) context::Core::start(place.options())->close(RunEnd::ok);
+  for (int i = 0; i < 2; ++i) context::Core::start(place.options())->close(engine::RunEnd::ok);
   assert_int_equal(requests_to(master, "/auth/login").size(), 1);
   // The token of the login is in the user's cache and nowhere else.
   const std::string token = Json::parse(read_file(

@@ -64,7 +64,7 @@ void require_usable_storage(const Json &config) {
 }
 
 int64_t make_experiment(const RunOptions &options, const fs::path &home,
-                        const launcher::Launcher &launcher, engine::Engine &engine) {
+                        const launcher::Launcher &launcher, engine::Experiments &experiments) {
   const config::ExperimentConfigSources sources =
       run_sources(options.file, options.rules, home, options.command.empty());
   const ReadConfig read = read_run_config(sources);
@@ -86,7 +86,7 @@ int64_t make_experiment(const RunOptions &options, const fs::path &home,
                   "no command to run: give it behind '--', or as 'entrypoint' in " + options.file);
   launcher::require_runnable(config, plan, launcher);
   require_usable_storage(config);
-  return engine.experiments().create(config, sources.text, plan);
+  return experiments.create(config, sources.text, plan);
 }
 
 // A display whose reader may go, or whose disk may be full: the experiment goes on.
@@ -125,7 +125,7 @@ class Display {
 RunState supervise(launcher::Supervisor &supervisor, engine::Engine &engine, Display &display,
                    std::chrono::milliseconds interval) {
   const Interrupts interrupts;
-  RunView view(supervisor, engine);
+  RunView view(supervisor, engine.experiments(), engine.trials());
   int times = 0;
   int64_t waits_for = 0;
   for (;;) {
@@ -178,7 +178,8 @@ Finished supervise_here(const Session &session, const RunOptions &options,
   if (experiment) require_usable_storage(experiment->config);
   launcher::LocalLauncher launcher(launcher::Slots::of_machine(
       options.slots || !experiment ? options.slots : experiment->launch.slots));
-  const int64_t id = experiment ? experiment->id : make_experiment(options, home, launcher, engine);
+  const int64_t id =
+      experiment ? experiment->id : make_experiment(options, home, launcher, engine.experiments());
   launcher::Supervisor::Options settings;
   settings.store_directory = location.store_directory();
   settings.experiment_id = id;

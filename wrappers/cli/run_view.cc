@@ -54,9 +54,11 @@ std::set<std::string> varied_hparams(const Json &config) {
 
 }  // namespace
 
-RunView::RunView(launcher::Supervisor &supervisor, engine::Engine &engine)
+RunView::RunView(launcher::Supervisor &supervisor, engine::Experiments &experiments,
+                 engine::Trials &trials)
     : supervisor_(supervisor),
-      engine_(engine),
+      experiments_(experiments),
+      trials_(trials),
       metric_name_(metric_name_of(supervisor.experiment().config)),
       first_progress_(supervisor.progress()),
       planned_(planned_trials(supervisor.experiment())),
@@ -101,11 +103,11 @@ int64_t RunView::paused_trial() {
   if (supervisor_.experiment().state != engine::state::active || supervisor_.waiting() > 0 ||
       !supervisor_.running().empty())
     return 0;
-  return engine_.experiments().first_paused_trial(supervisor_.experiment().id).value_or(0);
+  return experiments_.first_paused_trial(supervisor_.experiment().id).value_or(0);
 }
 
 RunningTrial RunView::running(int64_t trial_id) {
-  const engine::TrialSummary summary = engine_.trials().summary(trial_id);
+  const engine::TrialSummary summary = trials_.summary(trial_id);
   RunningTrial trial;
   trial.id = trial_id;
   trial.status = summary.status;
@@ -121,15 +123,15 @@ std::string RunView::hparams_of(int64_t trial_id) {
   const auto known = hparams_of_running_.find(trial_id);
   if (known != hparams_of_running_.end()) return known->second;
   std::string text;
-  for (const auto &[name, value] : flattened(engine_.trials().get(trial_id).at("hparams")))
+  for (const auto &[name, value] : flattened(trials_.get(trial_id).at("hparams")))
     if (varied_.contains(name)) text += (text.empty() ? "" : " ") + name + "=" + number_of(value);
   return hparams_of_running_[trial_id] = text;
 }
 
 LeftTrial RunView::left(int64_t trial_id) {
-  const engine::TrialSummary summary = engine_.trials().summary(trial_id);
+  const engine::TrialSummary summary = trials_.summary(trial_id);
   hparams_of_running_.erase(trial_id);
-  const Json trial = engine_.trials().get(trial_id);
+  const Json trial = trials_.get(trial_id);
   std::string exit;  // of the last run that has ended: the next one may have begun
   for (const Json &run : trial.at("runs"))
     if (!run.at("exit").is_null()) exit = text_of(run.at("exit"));
@@ -142,8 +144,8 @@ std::optional<double> RunView::metric_of(const engine::TrialSummary &trial) cons
 }
 
 void RunView::count_trials() {
-  counts_ = engine_.experiments().count_trials(supervisor_.experiment().id);
-  const auto best = engine_.experiments().best_trial(supervisor_.experiment().id);
+  counts_ = experiments_.count_trials(supervisor_.experiment().id);
+  const auto best = experiments_.best_trial(supervisor_.experiment().id);
   best_ = best ? std::optional(BestTrial{best->trial_id, best->value}) : std::nullopt;
 }
 

@@ -6,7 +6,8 @@
 #include <set>
 #include <string>
 
-#include "core/engine/engine.h"
+#include "core/engine/records/experiments.h"
+#include "core/engine/records/trials.h"
 #include "core/launcher/supervisor.h"
 #include "library_client.h"
 #include "run_text.h"
@@ -15,7 +16,8 @@ namespace det::cli {
 
 class RunView {
  public:
-  RunView(launcher::Supervisor &supervisor, engine::Engine &engine);
+  RunView(launcher::Supervisor &supervisor, engine::Experiments &experiments,
+          engine::Trials &trials);
 
   RunState now();
 
@@ -30,7 +32,8 @@ class RunView {
   std::string hparams_of(int64_t trial_id);
 
   launcher::Supervisor &supervisor_;
-  engine::Engine &engine_;
+  engine::Experiments &experiments_;
+  engine::Trials &trials_;
   const std::string metric_name_;
   const Clock::time_point start_ = Clock::now();
   const double first_progress_;

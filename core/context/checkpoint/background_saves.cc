@@ -168,7 +168,7 @@ void BackgroundSaves::stage_in(const std::filesystem::path &directory, uint64_t 
     made->make_room(0, SaveStage::Bytes::come, 0);
     if (run_.communicator.is_chief())
       for (auto &writer : made->take_sealed(owner_of_saves(run_.master.info()))) {
-        if (run_.master.knows_checkpoint(writer->id())) {
+        if (run_.master.checkpoints().knows(writer->id())) {
           made->keep(*writer);
           continue;
         }

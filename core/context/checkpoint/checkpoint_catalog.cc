@@ -33,7 +33,7 @@ void CheckpointCatalog::publish(storage::CheckpointWriter &writer, const Json &m
     }
   const bool in_order = run_.train.give_way_to_reports();
   try {
-    run_.master.report_checkpoint(report);
+    run_.master.checkpoints().report(report);
   } catch (const std::exception &failure) {
     publish_later(writer, report, as_error(failure));
     return;
@@ -79,7 +79,7 @@ bool CheckpointCatalog::keep(const engine::CheckpointReport &report) {
   if (!sequence) return false;
   const std::lock_guard lock(mutex_);
   waiting_.insert_or_assign(report.id, report);
-  run_.master.send_ahead(*sequence, report);
+  run_.master.checkpoints().send_ahead(*sequence, report);
   return true;
 }
 
@@ -88,14 +88,14 @@ void CheckpointCatalog::report_waiting(const std::string &id) {
   const std::lock_guard lock(mutex_);
   const auto found = waiting_.find(id);
   if (found == waiting_.end()) return;
-  run_.master.report_checkpoint(found->second);
+  run_.master.checkpoints().report(found->second);
   waiting_.erase(found);
 }
 
 std::vector<engine::CheckpointEntry> CheckpointCatalog::list() {
   run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
-  std::vector<engine::CheckpointEntry> all = run_.master.checkpoints();
+  std::vector<engine::CheckpointEntry> all = run_.master.checkpoints().list();
   const std::lock_guard lock(mutex_);
   for (const auto &each : waiting_) {
     const engine::CheckpointReport &report = each.second;
@@ -120,7 +120,7 @@ Json CheckpointCatalog::metadata(const std::string &id) {
     if (const auto found = waiting_.find(id); found != waiting_.end())
       return found->second.metadata;
   }
-  if (std::optional<Json> known = run_.master.checkpoint_metadata(id)) return *known;
+  if (std::optional<Json> known = run_.master.checkpoints().metadata(id)) return *known;
   // Saved before this store existed, or by another program: storage keeps a copy.
   const std::optional<std::string> text = run_.storage.read(id, storage::metadata_name);
   if (!text) return Json::object();

@@ -75,26 +75,26 @@ void CheckpointContext::remove(const std::string &id) {
                                 ": it is still being saved; cancel that, or wait for its end");
   catalog_.report_waiting(id);
   retention_.await(id);
-  if (const std::optional<Json> recorded = run_.master.checkpoint_storage(id))
+  if (const std::optional<Json> recorded = run_.master.checkpoints().storage_of(id))
     require_place(run_.storage, id, *recorded);
   if (const std::shared_ptr<SaveStage> at = stage_.get()) at->drop(id);
   run_.storage.withdraw(id);
   bool was_complete = false;
   try {
-    was_complete = run_.master.withdraw_checkpoint(id);
+    was_complete = run_.master.checkpoints().withdraw(id);
   } catch (const Error &) {
     run_.storage.settle(id);
     throw;
   }
   retention_.remove_withdrawn(id, was_complete);
-  run_.master.checkpoint_deleted(id);
+  run_.master.checkpoints().note_deleted(id);
   run_.storage.settle(id);
   run_.storage.reclaim();
 }
 
 void CheckpointContext::recover() {
   for (const std::string &id : run_.storage.sweep()) {
-    if (run_.master.knows_checkpoint(id)) run_.storage.settle(id);
+    if (run_.master.checkpoints().knows(id)) run_.storage.settle(id);
     else finish_removal(id);
   }
   run_.storage.reclaim();
@@ -104,7 +104,7 @@ void CheckpointContext::finish_removal(const std::string &id) try {
   run_.logger.info("removing checkpoint " + id +
                    ", which a killed process never reported, or was deleting");
   run_.storage.remove(id);
-  run_.master.checkpoint_deleted(id);
+  run_.master.checkpoints().note_deleted(id);
   run_.storage.settle(id);
 } catch (const Error &error) {
   // The next start tries again; training need not wait for that.

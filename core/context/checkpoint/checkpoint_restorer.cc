@@ -80,7 +80,7 @@ std::unique_ptr<storage::CheckpointReader> CheckpointRestorer::restore_for_machi
 }
 
 storage::HadManifest CheckpointRestorer::had_manifest(const std::string &id) {
-  return [this, id] { return run_.master.has_made_checkpoint(id); };
+  return [this, id] { return run_.master.checkpoints().has_made(id); };
 }
 
 bool CheckpointRestorer::anybody_selects(const comm::Call &call, const std::string &id,

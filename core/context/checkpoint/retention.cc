@@ -113,7 +113,7 @@ void Retention::remove_superseded(std::set<std::string> held) noexcept try {
   }
   const std::lock_guard lock(held_->mutex);  // nobody begins to read meanwhile
   held.insert(held_->ids.begin(), held_->ids.end());
-  removals_.add(run_.master.withdraw_superseded(held));
+  removals_.add(run_.master.checkpoints().withdraw_superseded(held));
 } catch (const std::exception &failure) {
   run_.logger.warning("deleting checkpoints that are not kept: ", failure.what(),
                       "; the next save tries again");
@@ -126,11 +126,11 @@ void Retention::remove_one_superseded(const engine::WithdrawnCheckpoint &one) tr
   try {
     run_.storage.withdraw(id);
   } catch (const Error &) {
-    if (one.was_complete) run_.master.reinstate_checkpoint(id);
+    if (one.was_complete) run_.master.checkpoints().reinstate(id);
     throw;
   }
   remove_withdrawn(id, one.was_complete);
-  run_.master.checkpoint_deleted(id);
+  run_.master.checkpoints().note_deleted(id);
   run_.storage.settle(id);
   run_.logger.debug("deleted checkpoint ", id, ", which is not kept");
 } catch (const std::exception &failure) {
@@ -176,8 +176,10 @@ void Retention::remove_withdrawn(const std::string &id, bool was_complete) try {
   } catch (const Error &error) {
     is_there = error.code != Code::not_found;
   }
-  if (!is_there) run_.master.checkpoint_deleted(id);  // what is left of it, the next sweep removes
-  if (!is_there || (was_complete && run_.master.reinstate_checkpoint(id))) run_.storage.settle(id);
+  if (!is_there)
+    run_.master.checkpoints().note_deleted(id);  // what is left of it, the next sweep removes
+  if (!is_there || (was_complete && run_.master.checkpoints().reinstate(id)))
+    run_.storage.settle(id);
   throw;
 }
 

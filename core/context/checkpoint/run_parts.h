@@ -4,7 +4,7 @@
 #include "core/base/log.h"
 #include "core/comm/communicator.h"
 #include "core/context/lifetime.h"
-#include "core/master/master.h"
+#include "core/engine/runs/run_backend.h"
 #include "core/storage/storage.h"
 
 namespace det::context {
@@ -14,7 +14,7 @@ class TrainContext;
 struct RunParts {
   const Lifetime &lifetime;
   comm::Communicator &communicator;
-  master::Master &master;
+  engine::RunBackend &master;
   storage::Storage &storage;
   TrainContext &train;
   Logger &logger;

@@ -142,11 +142,11 @@ void CurrentStage::set(std::shared_ptr<SaveStage> stage) {
 namespace {
 
 engine::CheckpointEntry finish(storage::CheckpointWriter &writer, storage::Storage &storage,
-                               master::Master &master) {
+                               engine::RunBackend &master) {
   engine::CheckpointReport report{writer.id(), read_metadata(writer.path()), {}, storage.config()};
   check_metadata(report.metadata, master.most_steps());
   report.resources = writer.commit();
-  if (!master.knows_checkpoint(report.id)) master.report_checkpoint(report);
+  if (!master.checkpoints().knows(report.id)) master.checkpoints().report(report);
   writer.announced();
   return {report.id, report.metadata.at("steps_completed").get<int64_t>()};
 }
@@ -161,19 +161,19 @@ std::optional<storage::Resources> resources_in(storage::Storage &storage,
 }
 
 engine::CheckpointEntry finish_staged(storage::CheckpointWriter &staged, SaveStage &stage,
-                                      storage::Storage &storage, master::Master &master) {
+                                      storage::Storage &storage, engine::RunBackend &master) {
   engine::CheckpointReport report{staged.id(), read_metadata(staged.path()), {}, storage.config()};
   check_metadata(report.metadata, master.most_steps());
-  if (!master.knows_checkpoint(report.id)) {
+  if (!master.checkpoints().knows(report.id)) {
     // Where it is stored already, only the master is to be told, and then the next sweep.
     if (const std::optional<storage::Resources> resources = resources_in(storage, report.id)) {
       report.resources = *resources;
-      master.report_checkpoint(report);
+      master.checkpoints().report(report);
     } else {
       const auto writer = storage.resume(report.id, staged.path());
       writer->add(staged.path(), std::nullopt);
       report.resources = writer->commit();
-      master.report_checkpoint(report);
+      master.checkpoints().report(report);
       writer->announced();
     }
   }
@@ -191,7 +191,7 @@ struct Latest {
 };
 
 // Beside the directories of the runs; empty where these are nowhere.
-fs::path note_of_stage(master::Master &master) {
+fs::path note_of_stage(engine::RunBackend &master) {
   const fs::path run = master.run_directory();
   if (run.empty()) return {};
   const std::string owner = owner_of_saves(master.info());
@@ -199,7 +199,7 @@ fs::path note_of_stage(master::Master &master) {
          (std::to_string(checksum64(owner.data(), owner.size())) + ".json");
 }
 
-fs::path noted_stage(master::Master &master) {
+fs::path noted_stage(engine::RunBackend &master) {
   const fs::path note = note_of_stage(master);
   if (note.empty() || !fs::exists(note)) return {};
   return parse_json_object(read_file(note), "'" + note.string() + "'")
@@ -213,7 +213,7 @@ std::string owner_of_saves(const engine::RunInfo &run) {
   return "trial " + std::to_string(run.trial_id) + " of " + run.cluster_id;
 }
 
-void note_stage(master::Master &master, const fs::path &directory) {
+void note_stage(engine::RunBackend &master, const fs::path &directory) {
   const fs::path note = note_of_stage(master);
   if (note.empty()) return;
   if (directory.empty()) {
@@ -225,7 +225,8 @@ void note_stage(master::Master &master, const fs::path &directory) {
 }
 
 std::optional<engine::CheckpointEntry> finish_sealed_saves(
-    storage::Storage &storage, master::Master &master, const std::shared_ptr<Logger> &logger) try {
+    storage::Storage &storage, engine::RunBackend &master,
+    const std::shared_ptr<Logger> &logger) try {
   storage.serve(master.info().cluster_id);
   const std::string owner = owner_of_saves(master.info());
   Latest latest;

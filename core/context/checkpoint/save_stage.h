@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "core/base/log.h"
+#include "core/engine/runs/run_backend.h"
 #include "core/engine/runs/run_info.h"
-#include "core/master/master.h"
 #include "core/storage/directory_storage.h"
 
 namespace det::context {
@@ -84,12 +84,12 @@ std::string owner_of_saves(const engine::RunInfo &run);
 
 // Where saves of this trial are staged from now on, for its later runs on this machine; empty:
 // nowhere.
-void note_stage(master::Master &master, const std::filesystem::path &directory);
+void note_stage(engine::RunBackend &master, const std::filesystem::path &directory);
 
 // Finishes those of earlier runs of this trial, on the chief, staged ones too, and gives the one of
 // the most steps. What cannot be finished is told in the log.
 std::optional<engine::CheckpointEntry> finish_sealed_saves(storage::Storage &storage,
-                                                           master::Master &master,
+                                                           engine::RunBackend &master,
                                                            const std::shared_ptr<Logger> &logger);
 
 }  // namespace det::context

@@ -20,10 +20,11 @@
 #include "core/config/experiment/experiment_config.h"
 #include "core/context/checkpoint/save_stage.h"
 #include "core/context/start/trial_options.h"
+#include "core/engine/runs/joined_run.h"
+#include "core/engine/runs/live_run.h"
 #include "core/engine/runs/recover_runs.h"
-#include "core/master/embedded/embedded_master.h"
 #include "core/master/rest/connect.h"
-#include "core/master/rest/meeting.h"
+#include "core/master/rest/container_rendezvous.h"
 #include "core/master/rest/recover_rest_runs.h"
 #include "core/master/rest/start_rest_run.h"
 #include "core/search/single.h"
@@ -45,9 +46,9 @@ void set_command(engine::RunRequest &request, const std::vector<engine::RankProc
 }
 
 // Whoever starts a program again after a change wonders why nothing is different.
-void tell_continued(const TrialOptions &given, master::Master &master, Logger &logger) {
+void tell_continued(const TrialOptions &given, engine::RunBackend &master, Logger &logger) {
   tell_ignored(given, master.info(), true, logger);
-  const engine::SearchOperation operation = master.current_operation();
+  const engine::SearchOperation operation = master.operations().current();
   if (operation.completed)
     logger.warning("continuing trial " + std::to_string(master.info().trial_id) +
                    ": it has completed its length of " + std::to_string(operation.length) +
@@ -92,7 +93,7 @@ Json start_on_store(const CoreOptions &options, std::vector<engine::RankProcess>
           storage::make_storage(config::store_storage(place.location.home), std::nullopt, logger);
     storage::require_usable(*place.storage);
   };
-  place.master = master::start_embedded_run(request);
+  place.master = engine::start_live_run(request);
   const engine::RunInfo &run = place.master->info();
   if (trial.run_id == 0 && run.run_id > 1) tell_continued(trial, *place.master, *logger);
   const engine::RunTicket ticket{request.store_directory, place.master->journal_id(),
@@ -106,7 +107,7 @@ void join_on_store(const Json &ticket, const CoreOptions &options, const comm::R
                    const std::shared_ptr<Logger> &logger, Place &place) {
   place.location.home = ticket.at("home").get<std::string>();
   place.master =
-      master::join_embedded_run(engine::ticket_from_json(ticket.at("run")), ranks.rank, logger);
+      engine::join_live_run(engine::ticket_from_json(ticket.at("run")), ranks.rank, logger);
   place.storage =
       storage_of_chief(ticket.at("storage"), options, place.master->info().config, logger);
   const std::string unreachable = place.master->unreachable();
@@ -200,7 +201,7 @@ void reach_cluster(const comm::Ranks &ranks, const std::shared_ptr<Logger> &logg
                                    ", but nothing here says so; start all "
                                    "ranks with the variables DET_* of their container");
   place.session = master::connect_to_task_master(*place.cluster, logger);
-  if (ranks.local_rank == 0) master::meet_containers(*place.session, *place.cluster);
+  if (ranks.local_rank == 0) master::rendezvous(*place.session, *place.cluster);
   check_slots(*place.cluster, ranks);
   recover(place, false, logger);
 }

@@ -16,7 +16,7 @@
 #include "core/config/cluster_info.h"
 #include "core/config/master_location.h"
 #include "core/context/preempt.h"
-#include "core/master/master.h"
+#include "core/engine/runs/run_backend.h"
 #include "core/master/rest/master_session.h"
 #include "core/storage/storage.h"
 #include "core/tensorboard/files.h"
@@ -57,7 +57,7 @@ struct Place {
   std::shared_ptr<master::MasterSession> session;  // with a master over HTTP
   std::unique_ptr<storage::Storage> storage;
   std::shared_ptr<storage::Storage> tensorboard_storage;  // of the configuration, where another
-  std::unique_ptr<master::Master> master;
+  std::unique_ptr<engine::RunBackend> master;
 };
 
 // What a rank says of itself before anything is started.

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/engine/change.h"
+#include "core/engine/runs/live_run.h"
 #include "core/journal/run_directory.h"
 
 namespace det::engine {
@@ -52,10 +53,63 @@ std::string unreachable(const RunTicket &ticket, int rank, const std::string &wh
          "; report from rank 0, or set DET_HOME to a directory that all machines share";
 }
 
+// The run of a rank that cannot reach the store of its chief.
+class UnreachableRun : public RunBackend,
+                       public RunPreemption,
+                       public RunOperations,
+                       public RunCheckpoints {
+ public:
+  // `why` as unreachable() gives it.
+  UnreachableRun(RunInfo info, std::string why) : info_(std::move(info)), why_(std::move(why)) {}
+
+  const RunInfo &info() const override { return info_; }
+  RunPreemption &preemption() override { return *this; }
+  RunOperations &operations() override { return *this; }
+  RunCheckpoints &checkpoints() override { return *this; }
+  void begin_from(const CheckpointEntry &latest) override {
+    info_.latest_checkpoint = latest.id;
+    info_.steps_completed = latest.steps;
+  }
+  std::string unreachable() const override { return why_; }
+  std::filesystem::path run_directory() const override { refuse(); }
+  std::string journal_id() const override { refuse(); }
+  Delivery deliver(const JournalKey &, std::span<const Report>) override { refuse(); }
+  void set_metadata(const Json &) override { refuse(); }
+  Json metadata() override { refuse(); }
+  bool report_early_exit(const std::string &) override { refuse(); }
+  std::optional<double> best_validation() override { refuse(); }
+  void end_run(RunEnd) override {}
+
+  bool wait(const Wake &) override { refuse(); }
+  void note(const std::string &) override { refuse(); }
+  void acknowledge() override { refuse(); }
+
+  SearchOperation current() override { refuse(); }
+  void complete(uint64_t, const Json &) override { refuse(); }
+  void acknowledge_none_left() override { refuse(); }
+
+  void report(const CheckpointReport &) override { refuse(); }
+  bool knows(const std::string &) override { refuse(); }
+  bool has_made(const std::string &) override { return false; }
+  std::vector<CheckpointEntry> list() override { refuse(); }
+  // The storage, which every rank can reach, has a copy.
+  std::optional<Json> metadata(const std::string &) override { return std::nullopt; }
+  bool withdraw(const std::string &) override { refuse(); }
+  bool reinstate(const std::string &) override { refuse(); }
+  void note_deleted(const std::string &) override { refuse(); }
+
+ private:
+  [[noreturn]] void refuse() const { throw Error(Code::unsupported, why_); }
+
+  RunInfo info_;
+  const std::string why_;
+};
+
 }  // namespace
 
-JoinedRun join_live_run(const RunTicket &ticket, int rank, std::shared_ptr<Logger> log,
-                        const StoreOptions &options) {
+std::unique_ptr<RunBackend> join_live_run(const RunTicket &ticket, int rank,
+                                          std::shared_ptr<Logger> log,
+                                          const StoreOptions &options) {
   const bool same_machine = on_machine_of(ticket.chief);
   std::string why = absence(ticket, same_machine, options);
   if (why.empty()) {
@@ -63,7 +117,7 @@ JoinedRun join_live_run(const RunTicket &ticket, int rank, std::shared_ptr<Logge
       Store store(ticket.store_directory, false, options);
       if (is_that_store(store.database(), ticket)) {
         StartedRun run = join(store, ticket, rank);
-        return {std::make_unique<LiveRun>(std::move(store), std::move(run), std::move(log)), {}};
+        return std::make_unique<LiveRun>(std::move(store), std::move(run), std::move(log));
       }
       why = "another store is at this path";
     } catch (const Error &e) {
@@ -71,7 +125,7 @@ JoinedRun join_live_run(const RunTicket &ticket, int rank, std::shared_ptr<Logge
       why = e.what();
     }
   }
-  return {nullptr, unreachable(ticket, rank, why)};
+  return std::make_unique<UnreachableRun>(ticket.info, unreachable(ticket, rank, why));
 }
 
 Json to_json(const RunTicket &ticket) {

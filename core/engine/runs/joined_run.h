@@ -8,7 +8,8 @@
 #include "core/base/json_fwd.h"
 #include "core/base/log.h"
 #include "core/base/process.h"
-#include "core/engine/runs/live_run.h"
+#include "core/engine/runs/run_backend.h"
+#include "core/engine/store.h"
 
 namespace det::engine {
 
@@ -23,13 +24,11 @@ struct RunTicket {
 Json to_json(const RunTicket &ticket);
 RunTicket ticket_from_json(const Json &json);
 
-struct JoinedRun {
-  std::unique_ptr<LiveRun> run;  // none where the store of the chief is not to be had
-  std::string why_not;           // and what to do about it
-};
-
-// A worker's share in a run. Throws what open_store() throws for a store that should be usable.
-JoinedRun join_live_run(const RunTicket &ticket, int rank, std::shared_ptr<Logger> log,
-                        const StoreOptions &options);
+// A worker's share in a run. Where the store of the chief is not to be had (another machine without
+// a shared file system), it is unreachable(). Throws what open_store() throws for a store that
+// should be usable.
+std::unique_ptr<RunBackend> join_live_run(const RunTicket &ticket, int rank,
+                                          std::shared_ptr<Logger> log,
+                                          const StoreOptions &options = {});
 
 }  // namespace det::engine

@@ -5,19 +5,28 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/engine/change.h"
+#include "core/engine/checkpoints/checkpoint_records.h"
+#include "core/engine/checkpoints/garbage.h"
+#include "core/engine/copied_store.h"
 #include "core/engine/experiment.h"
+#include "core/engine/records/deletion.h"
 #include "core/engine/records/entries.h"
 #include "core/engine/runs/best_validation.h"
 #include "core/engine/runs/lifecycle.h"
 #include "core/engine/runs/ranks.h"
 #include "core/engine/runs/traces.h"
 #include "core/engine/states.h"
+#include "core/engine/store_places.h"
 #include "core/engine/time_left.h"
 #include "core/journal/run_directory.h"
 
 namespace det::engine {
 
 namespace {
+
+std::string name_of_trial(const StartedRun &run) {
+  return "trial " + std::to_string(run.info.trial_id);
+}
 
 // It would look alive as long as this process is.
 void abandon_run(const RunRequest &request, int64_t trial_id, int64_t run_id) noexcept {
@@ -42,8 +51,9 @@ LiveRun::LiveRun(Store store, StartedRun run, std::shared_ptr<Logger> log)
       log_(std::move(log)),
       directory_(journal::run_directory(store_.directory(), run_.info.trial_id, run_.info.run_id,
                                         run_.rank)),
-      signals_(store_.directory(), directory_, run_.info.trial_id, run_.info.run_id,
-               store_.options()) {}
+      preemption_(store_, run_, directory_),
+      operations_(store_, run_, log_.get()),
+      checkpoints_(store_, run_) {}
 
 LiveRun::~LiveRun() {
   try {
@@ -60,12 +70,12 @@ std::filesystem::path LiveRun::trace_file() const {
 }
 
 Delivery LiveRun::deliver(const JournalKey &journal, std::span<const Report> reports) {
-  const std::lock_guard guard(mutex_);
+  const auto guard = store_.lock();
   return writer_.deliver(journal, reports);
 }
 
 void LiveRun::make_durable() {
-  const std::lock_guard guard(mutex_);
+  const auto guard = store_.lock();
   writer_.make_durable();
   Change change(store_);  // takes all before it along
   records().run("UPDATE runs SET run_id=run_id WHERE trial_id=? AND run_id=?", run_.info.trial_id,
@@ -73,29 +83,35 @@ void LiveRun::make_durable() {
   change.commit();
 }
 
-void LiveRun::note_signal(const std::string &reason) {
+LivePreemption::LivePreemption(Store &store, const StartedRun &run,
+                               const std::filesystem::path &directory)
+    : store_(store),
+      run_(run),
+      signals_(store.directory(), directory, run.info.trial_id, run.info.run_id, store.options()) {}
+
+void LivePreemption::note(const std::string &reason) {
   signals_.raise();
-  const std::lock_guard guard(mutex_);
+  const auto guard = store_.lock();
   Change change(store_, Durability::relaxed);
   if (run_.alone) record_signal(records(), run_.info.trial_id, run_.info.run_id, reason);
   else change.signal(run_.info.trial_id, run_.info.run_id, reason);
   change.commit();
 }
 
-void LiveRun::acknowledge_signal() {
-  const std::lock_guard guard(mutex_);
+void LivePreemption::acknowledge() {
+  const auto guard = store_.lock();
   Change change(store_, Durability::relaxed);
   records().run(
       "UPDATE signals SET acknowledged=COALESCE(acknowledged, ?) WHERE trial_id=? AND run_id=?",
       now_us(), run_.info.trial_id, run_.info.run_id);
   if (records().changes() == 0)
     throw Error(Code::state,
-                "acknowledging a preemption of " + trial_name() +
+                "acknowledging a preemption of " + name_of_trial(run_) +
                     ": nobody asked it to stop; acknowledge only after should_preempt was true");
   change.commit();
 }
 
-SearchOperation LiveRun::read_operation() {
+SearchOperation LiveOperations::read() {
   Query operation = records().query(
       "SELECT length, completed IS NOT NULL FROM operations WHERE trial_id=?"
       " ORDER BY number DESC LIMIT 1",
@@ -104,23 +120,24 @@ SearchOperation LiveRun::read_operation() {
   return {static_cast<uint64_t>(operation.integer(0)), operation.integer(1) != 0};
 }
 
-SearchOperation LiveRun::current_operation() {
-  const std::lock_guard guard(mutex_);
-  return read_operation();
+SearchOperation LiveOperations::current() {
+  const auto guard = store_.lock();
+  return read();
 }
 
-void LiveRun::complete_operation(uint64_t length, const Json &metric) {
+void LiveOperations::complete(uint64_t length, const Json &metric) {
   if (!run_.supervised) return record_completion(length, metric);
   const auto listener = store_.waking().listen(run_.info.experiment_id);
   record_completion(length, metric);
   await_decision(*listener);
 }
 
-void LiveRun::record_completion(uint64_t length, const Json &metric) {
-  const std::lock_guard guard(mutex_);
+void LiveOperations::record_completion(uint64_t length, const Json &metric) {
+  const auto guard = store_.lock();
   Change change(store_);
-  const SearchOperation operation = read_operation();
-  const std::string tried = "completing length " + std::to_string(length) + " of " + trial_name();
+  const SearchOperation operation = read();
+  const std::string tried =
+      "completing length " + std::to_string(length) + " of " + name_of_trial(run_);
   if (length != operation.length)
     throw Error(Code::state, tried + ": its operation has length " +
                                  std::to_string(operation.length) + "; complete that one");
@@ -134,8 +151,8 @@ void LiveRun::record_completion(uint64_t length, const Json &metric) {
   change.commit();
 }
 
-bool LiveRun::is_undecided() {
-  const std::lock_guard guard(mutex_);
+bool LiveOperations::is_undecided() {
+  const auto guard = store_.lock();
   return records()
       .query(
           "SELECT 1 FROM operations WHERE trial_id=? AND completed IS NOT NULL AND decided IS NULL",
@@ -144,8 +161,8 @@ bool LiveRun::is_undecided() {
 }
 
 // Whether the program that decides a custom search has still to acknowledge a completion of this.
-bool LiveRun::awaits_program() {
-  const std::lock_guard guard(mutex_);
+bool LiveOperations::awaits_program() {
+  const auto guard = store_.lock();
   return records()
       .query(
           "SELECT 1 FROM trials JOIN experiments ON experiments.id=trials.experiment_id"
@@ -158,13 +175,13 @@ bool LiveRun::awaits_program() {
 
 // The next operation, or that there is none for now, is what the search makes of this one. Without
 // a supervisor that answers it waits for one, and so does the trial, having left.
-void LiveRun::await_decision(Listener &answer) {
+void LiveOperations::await_decision(Listener &answer) {
   const int64_t experiment_id = run_.info.experiment_id;
   TimeLeft left(store_.options().answer_limit);
   while (is_undecided()) {
     if (left.is_over()) {
       if (log_)
-        log_->warning("waiting for the search of " + trial_name() +
+        log_->warning("waiting for the search of " + name_of_trial(run_) +
                       ": its `det run` lives and does not answer; it may be stopped. The trial "
                       "leaves, and goes on when it does");
       return;
@@ -178,11 +195,11 @@ void LiveRun::await_decision(Listener &answer) {
     answer.wait(moment.now());
 }
 
-void LiveRun::acknowledge_out_of_operations() {
-  const std::lock_guard guard(mutex_);
+void LiveOperations::acknowledge_none_left() {
+  const auto guard = store_.lock();
   Change change(store_, Durability::relaxed);
-  if (const SearchOperation operation = read_operation(); !operation.completed)
-    throw Error(Code::state, "acknowledging that " + trial_name() +
+  if (const SearchOperation operation = read(); !operation.completed)
+    throw Error(Code::state, "acknowledging that " + name_of_trial(run_) +
                                  " has no more work: its operation of length " +
                                  std::to_string(operation.length) + " is not completed");
   records().run("UPDATE runs SET out_of_operations=1 WHERE trial_id=? AND run_id=?",
@@ -191,21 +208,21 @@ void LiveRun::acknowledge_out_of_operations() {
 }
 
 void LiveRun::set_metadata(const Json &metadata) {
-  const std::lock_guard guard(mutex_);
+  const auto guard = store_.lock();
   Change change(store_);
   records().run("UPDATE trials SET metadata=? WHERE id=?", to_wire(metadata), run_.info.trial_id);
   change.commit();
 }
 
 Json LiveRun::metadata() {
-  const std::lock_guard guard(mutex_);
+  const auto guard = store_.lock();
   Query found = records().query("SELECT metadata FROM trials WHERE id=?", run_.info.trial_id);
-  return found.next() ? parse_json_object(found.view(0), "the metadata of " + trial_name())
+  return found.next() ? parse_json_object(found.view(0), "the metadata of " + name_of_trial(run_))
                       : Json::object();
 }
 
 bool LiveRun::report_early_exit(const std::string &reason) {
-  const std::lock_guard guard(mutex_);
+  const auto guard = store_.lock();
   Change change(store_);
   records().run("UPDATE trials SET early_exit=? WHERE id=? AND early_exit IS NULL", reason,
                 run_.info.trial_id);
@@ -216,13 +233,19 @@ bool LiveRun::report_early_exit(const std::string &reason) {
 }
 
 std::optional<double> LiveRun::best_validation() {
-  const std::lock_guard guard(mutex_);
+  const auto guard = store_.lock();
   return det::engine::best_validation(records(), run_.info.experiment_id);
 }
 
 std::optional<int64_t> LiveRun::last_validation() {
-  const std::lock_guard guard(mutex_);
+  const auto guard = store_.lock();
   return last_reported_step(records(), run_.info.trial_id, "validation");
+}
+
+void LiveRun::end_run(RunEnd how) {
+  end(how == RunEnd::ok           ? RunExit::ok
+      : how == RunEnd::invalid_hp ? RunExit::invalid_hp
+                                  : RunExit::error);
 }
 
 void LiveRun::end(RunExit how) {
@@ -231,7 +254,7 @@ void LiveRun::end(RunExit how) {
 }
 
 void LiveRun::record_end(RunExit how) {
-  const std::lock_guard guard(mutex_);
+  const auto guard = store_.lock();
   Change change(store_, Durability::relaxed);
   const RunInfo &info = run_.info;
   if (run_.rank != 0) {
@@ -253,9 +276,114 @@ RunExit LiveRun::judged_by_ranks() {
   for (const int rank :
        record_lost_ranks(records(), store_.directory(), info.trial_id, info.run_id))
     if (log_)
-      log_->warning("ending run " + std::to_string(info.run_id) + " of " + trial_name() +
+      log_->warning("ending run " + std::to_string(info.run_id) + " of " + name_of_trial(run_) +
                     ": rank " + std::to_string(rank) + " died without closing");
   return worst_rank_exit(records(), info.trial_id, info.run_id);
+}
+
+void LiveCheckpoints::report(const CheckpointReport &report) {
+  const auto guard = store_.lock();
+  Change change(store_);
+  record_checkpoint(records(), run_.info, report);
+  change.commit();
+}
+
+bool LiveCheckpoints::knows(const std::string &id) {
+  const auto guard = store_.lock();
+  return records().query("SELECT 1 FROM checkpoints WHERE uuid=? AND state='COMPLETED'", id).next();
+}
+
+// Only this library reports to a store.
+bool LiveCheckpoints::has_made(const std::string &id) {
+  const auto guard = store_.lock();
+  return records().query("SELECT 1 FROM checkpoints WHERE uuid=?", id).next();
+}
+
+bool LiveCheckpoints::move(const std::string &id, std::string_view from, std::string_view to) {
+  records().run("UPDATE checkpoints SET state=? WHERE uuid=? AND state=?", to, id, from);
+  return records().changes() > 0;
+}
+
+bool LiveCheckpoints::withdraw(const std::string &id) {
+  const auto guard = store_.lock();
+  Change change(store_);
+  require_own_files(records(), id);
+  require_unpinned(records(), id);
+  const bool moved = move(id, "COMPLETED", "PARTIALLY_DELETED");
+  change.commit();
+  return moved;
+}
+
+bool LiveCheckpoints::reinstate(const std::string &id) {
+  const auto guard = store_.lock();
+  Change change(store_);
+  const bool moved = move(id, "PARTIALLY_DELETED", "COMPLETED");
+  change.commit();
+  return moved;
+}
+
+// A power cut may take this back: who then looks for the files finds that they are gone.
+std::vector<WithdrawnCheckpoint> LiveCheckpoints::withdraw_superseded(
+    const std::set<std::string> &held) {
+  const auto guard = store_.lock();
+  const int64_t trial_id = run_.info.trial_id;
+  const auto find = [&] {
+    std::vector<StoredCheckpoint> found = find_superseded(records(), trial_id);
+    std::erase_if(found, [&](const StoredCheckpoint &one) { return held.contains(one.uuid); });
+    return found;
+  };
+  std::vector<WithdrawnCheckpoint> withdrawn;
+  if (find().empty()) return withdrawn;
+  const CopiedStore copied(records());
+  Change change(store_, Durability::relaxed);
+  std::string storage;
+  {
+    Query newest = records().query(
+        "SELECT storage FROM checkpoints WHERE trial_id=? AND run_id=? ORDER BY id DESC LIMIT 1",
+        trial_id, run_.info.run_id);
+    if (newest.next()) storage = newest.text(0);
+  }
+  for (const StoredCheckpoint &one : find()) {
+    if (one.storage != storage) continue;
+    if (copied.shares(one.id, parse_json(one.storage, "where a checkpoint is"))) continue;
+    records().run("UPDATE checkpoints SET state='PARTIALLY_DELETED' WHERE id=?", one.id);
+    withdrawn.push_back({one.uuid, one.state == "COMPLETED"});
+  }
+  change.commit();
+  return withdrawn;
+}
+
+std::vector<CheckpointEntry> LiveCheckpoints::list() {
+  const auto guard = store_.lock();
+  std::vector<CheckpointEntry> all;
+  Query row = records().query(
+      "SELECT uuid, steps, time, size FROM checkpoints WHERE trial_id=? AND state='COMPLETED'"
+      " ORDER BY steps DESC, time DESC, id DESC",
+      run_.info.trial_id);
+  while (row.next()) all.push_back({row.text(0), row.integer(1), row.integer(2), row.integer(3)});
+  return all;
+}
+
+std::optional<Json> LiveCheckpoints::metadata(const std::string &id) {
+  const auto guard = store_.lock();
+  Query found = records().query("SELECT metadata FROM checkpoints WHERE uuid=?", id);
+  if (!found.next()) return std::nullopt;
+  return parse_json_object(found.view(0), "the metadata of checkpoint " + id);
+}
+
+std::optional<Json> LiveCheckpoints::storage_of(const std::string &id) {
+  const auto guard = store_.lock();
+  Query found = records().query("SELECT storage FROM checkpoints WHERE uuid=?", id);
+  if (!found.next()) return std::nullopt;
+  return used_storage(home_of(records()),
+                      parse_json(found.view(0), "where checkpoint " + id + " is"));
+}
+
+void LiveCheckpoints::note_deleted(const std::string &id) {
+  const auto guard = store_.lock();
+  Change change(store_);
+  records().run("UPDATE checkpoints SET state='DELETED' WHERE uuid=?", id);
+  change.commit();
 }
 
 std::unique_ptr<LiveRun> start_live_run(const RunRequest &request) {

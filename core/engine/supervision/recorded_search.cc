@@ -155,16 +155,6 @@ Decided RecordedSearch::fail(const std::string &why) {
   return decide([&]() -> SearchChanges { throw Error(Code::invalid, why); });
 }
 
-std::vector<SearchPost> RecordedSearch::posts() {
-  std::vector<SearchPost> posts;
-  Query rows = records().query(
-      "SELECT id, event_id, operations FROM search_posts"
-      " WHERE experiment_id=? AND accepted IS NULL ORDER BY id",
-      experiment_id_);
-  while (rows.next()) posts.push_back({rows.integer(0), rows.integer(1), rows.text(2)});
-  return posts;
-}
-
 Decided RecordedSearch::answer(const SearchPost &post) {
   return decide([&] {
     SearchChanges changes;

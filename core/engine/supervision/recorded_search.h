@@ -56,9 +56,8 @@ class RecordedSearch {
                     std::optional<search::ExitReason> reason, const std::optional<JudgedRun> &run);
   Decided fail(const std::string &why);
 
-  // Whether decisions come from outside: posts() that wait, each to be answered.
+  // Whether decisions come from outside.
   bool is_custom() const { return custom_ != nullptr; }
-  std::vector<SearchPost> posts();
   Decided answer(const SearchPost &post);
 
   // Not on record: it steers nothing.

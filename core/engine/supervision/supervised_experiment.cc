@@ -63,6 +63,16 @@ std::string SupervisedExperiment::finish() {
   return std::string(end);
 }
 
+std::vector<SearchPost> SupervisedExperiment::posts() {
+  std::vector<SearchPost> posts;
+  Query rows = records().query(
+      "SELECT id, event_id, operations FROM search_posts"
+      " WHERE experiment_id=? AND accepted IS NULL ORDER BY id",
+      experiment_id_);
+  while (rows.next()) posts.push_back({rows.integer(0), rows.integer(1), rows.text(2)});
+  return posts;
+}
+
 std::vector<OpenTrial> SupervisedExperiment::open_trials() {
   std::vector<OpenTrial> trials;
   Query rows = records().query(

@@ -70,6 +70,7 @@ class SupervisedExperiment {
   // Where it is stopping, it has ended now. Gives its state.
   std::string finish();
 
+  std::vector<SearchPost> posts();       // that wait for the search to answer them
   std::vector<OpenTrial> open_trials();  // those that have not ended, in order
   TrialStanding standing(int64_t trial_id);
   TrialNews news(int64_t trial_id);

@@ -8,9 +8,9 @@
 
 #include "core/base/error.h"
 #include "core/codec/checkpoints.h"
-#include "core/master/master.h"
+#include "core/engine/runs/run_backend.h"
 #include "core/master/rest/master_session.h"
-#include "core/master/rest/parcel.h"
+#include "core/master/rest/report_request.h"
 
 namespace det::master {
 

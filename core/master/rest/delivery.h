@@ -19,12 +19,88 @@
 #include "core/base/log.h"
 #include "core/base/report.h"
 #include "core/master/rest/master_session.h"
-#include "core/master/rest/parcel.h"
 #include "core/master/rest/refused.h"
-#include "core/master/rest/watermark.h"
+#include "core/master/rest/report_request.h"
 #include "core/master/rest/window.h"
 
 namespace det::master {
+
+// How far the delivery of a journal has come, kept in a file beside it: a process that takes over
+// after a kill neither sends again what the master has, nor takes for new what it may have.
+class Watermark {
+ public:
+  // Of the journal in this directory; makes the file where there is none.
+  explicit Watermark(const std::filesystem::path &run_directory);
+  ~Watermark();
+  Watermark(const Watermark &) = delete;
+  Watermark &operator=(const Watermark &) = delete;
+
+  // Sequences up to these: with the master, and sent at least once. Plain stores into memory that
+  // the kernel keeps when this process is killed.
+  uint64_t delivered() const noexcept { return marks_->delivered; }
+  uint64_t attempted() const noexcept { return marks_->attempted; }
+  void set_delivered(uint64_t sequence) noexcept { marks_->delivered = sequence; }
+  void set_attempted(uint64_t sequence) noexcept;
+
+ private:
+  struct Marks {
+    uint64_t delivered;
+    uint64_t attempted;
+  };
+  Marks *marks_;
+};
+
+// Which reports of a journal the master has. Of the thread that delivers.
+class DeliveryAccount {
+ public:
+  explicit DeliveryAccount(const std::filesystem::path &run_directory)
+      : watermark_(run_directory), sent_before_(watermark_.attempted()) {}
+
+  void on_progress(std::function<void(uint64_t)> tell) { tell_ = std::move(tell); }
+  // The requests that are left of these.
+  std::vector<ReportRequest> begin(std::span<const Report> reports);
+  void end() { undelivered_ = {}; }
+
+  void note_attempt(const ReportRequest &request) {
+    watermark_.set_attempted(request.sequences.back());
+  }
+  void note_unanswered(const ReportRequest &request) {
+    maybe_stored_.insert(request.sequences.begin(), request.sequences.end());
+  }
+  // What was noted since is lost.
+  void forget_unanswered() { sent_before_ = watermark_.attempted(); }
+  bool may_be_stored(uint64_t sequence) const {
+    return sequence <= sent_before_ || maybe_stored_.contains(sequence);
+  }
+
+  bool is_done(uint64_t sequence) const {
+    return sequence <= watermark_.delivered() || done_.contains(sequence);
+  }
+  // With the master, or set aside.
+  void done(const ReportRequest &request);
+
+ private:
+  Watermark watermark_;
+  std::function<void(uint64_t)> tell_;
+  uint64_t sent_before_;  // what an earlier process may have sent, or an attempt without memory
+  std::set<uint64_t> maybe_stored_;      // sent, without an answer
+  std::set<uint64_t> done_;              // above the watermark
+  std::span<const Report> undelivered_;  // of the batch; begins above the watermark
+};
+
+// When a delivery has to end. Any thread.
+class DeliveryDeadline {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  void set(Clock::time_point time) { end_ = time; }
+  bool is_over() const { return Clock::now() >= end_.load(); }
+  // At most `limit`.
+  std::chrono::milliseconds left(std::chrono::milliseconds limit) const;
+
+ private:
+  std::atomic<Clock::time_point> end_{Clock::time_point::max()};
+};
 
 // A report counts as delivered when the master confirmed it, or gave a final answer
 // (final_answers.h): then it is set aside and counted. Anything else leaves it where it is, for the
@@ -43,8 +119,10 @@ class RestDelivery : public ReportSink {
   // what got through is remembered.
   Delivery deliver(const JournalKey &journal, std::span<const Report> reports) override;
   Delivery take_told() override { return std::exchange(told_so_far_, {}); }
-  void on_progress(std::function<void(uint64_t)> tell) override { tell_ = std::move(tell); }
-  void end_by(std::chrono::steady_clock::time_point time) override { end_ = time; }
+  void on_progress(std::function<void(uint64_t)> tell) override {
+    account_.on_progress(std::move(tell));
+  }
+  void end_by(std::chrono::steady_clock::time_point time) override { deadline_.set(time); }
 
   // From any thread: this checkpoint, `sequence` in the journal, is the next to leave.
   void send_ahead(uint64_t sequence, const engine::CheckpointReport &report);
@@ -60,7 +138,7 @@ class RestDelivery : public ReportSink {
 
  private:
   struct Sent {
-    const Parcel *parcel;
+    const ReportRequest *request;
     http::HttpCall call;
     std::chrono::steady_clock::time_point at;
   };
@@ -71,47 +149,37 @@ class RestDelivery : public ReportSink {
   };
 
   bool is_old() { return session_->version() < codec::WireVersion::v0_33; }
-  bool must_wait(const Parcel &parcel);
-  void begin(const Parcel &parcel, Delivery &delivery);
-  void tell(const Parcel &checkpoint, Delivery &delivery);
+  bool must_wait(const ReportRequest &request);
+  void begin(const ReportRequest &request, Delivery &delivery);
+  void tell(const ReportRequest &checkpoint, Delivery &delivery);
   void tell_those_ahead(Delivery &delivery);
   std::optional<Ahead> first_ahead();
 
   http::HttpAnswer wait(http::HttpCall &call, Delivery &delivery);
   void settle_oldest(Delivery &delivery);
-  void settle(const Parcel &parcel, const http::HttpAnswer &answer, Delivery &delivery,
+  void settle(const ReportRequest &request, const http::HttpAnswer &answer, Delivery &delivery,
               bool may_ask_again = true);
-  void settle_again(const Parcel &parcel, Delivery &delivery);
-  void settle_unexplained(const Parcel &parcel, const Error &error, Delivery &delivery);
-  bool is_stored_already(const Parcel &parcel, const Error &error);
-  void fail(const Parcel &parcel, const Error &error, bool may_be_stored);
-  void refuse(const Parcel &parcel, const Error &error, std::string_view reason,
+  void settle_again(const ReportRequest &request, Delivery &delivery);
+  void settle_unexplained(const ReportRequest &request, const Error &error, Delivery &delivery);
+  bool is_stored_already(const ReportRequest &request, const Error &error);
+  void fail(const ReportRequest &request, const Error &error, bool may_be_stored);
+  void refuse(const ReportRequest &request, const Error &error, std::string_view reason,
               Delivery &delivery);
-  bool is_done(uint64_t sequence) const;
-  void done(const Parcel &parcel);
-
-  bool is_late() const { return std::chrono::steady_clock::now() >= end_.load(); }
+  void done(const ReportRequest &request);
   Error too_late() const;
-  std::chrono::milliseconds time_left(std::chrono::milliseconds limit) const;
 
   const std::shared_ptr<MasterSession> session_;
   const ReportOrigin origin_;
   const std::shared_ptr<Logger> logger_;
   const CallOptions attempt_;
-  Watermark watermark_;
+  DeliveryAccount account_;  // of the thread that delivers
   RefusedReports refused_;
-  std::function<void(uint64_t)> tell_;
   std::atomic<uint64_t> operation_length_{0};
-  std::atomic<std::chrono::steady_clock::time_point> end_{
-      std::chrono::steady_clock::time_point::max()};
+  DeliveryDeadline deadline_;
   std::mutex ahead_mutex_;
   std::deque<Ahead> ahead_;
 
   // Of the thread that delivers.
-  uint64_t sent_before_;  // what an earlier process may have sent, or an attempt without memory
-  std::set<uint64_t> maybe_stored_;      // sent, without an answer
-  std::set<uint64_t> done_;              // above the watermark
-  std::span<const Report> undelivered_;  // of the batch; begins above the watermark
   std::deque<Sent> under_way_;
   Window window_;
   std::optional<Error> failure_;

@@ -34,15 +34,15 @@ codec::EarlyExit early_exit_named(const std::string &reason) {
 
 }  // namespace
 
-bool ManagedTrial::poll(const Wake &wake, int64_t timeout_seconds) {
-  http::HttpCall call = session().send(
-      codec::PollPreemption{run().info.allocation_id, timeout_seconds},
+bool ManagedPreemption::poll(const Wake &wake, int64_t timeout_seconds) {
+  http::HttpCall call = session_.send(
+      codec::PollPreemption{run_.info.allocation_id, timeout_seconds},
       {.replay = http::Replay::never, .timeout = seconds(timeout_seconds) + answer_margin});
   const std::optional<http::HttpAnswer> answer = call.wait_unless(wake);
-  return answer && session().read<codec::PollPreemption>(*answer).preempt;
+  return answer && session_.read<codec::PollPreemption>(*answer).preempt;
 }
 
-bool ManagedTrial::wait_preemption(const Wake &wake) {
+bool ManagedPreemption::wait(const Wake &wake) {
   while (!asked_) {
     const auto begun = steady_clock::now();
     auto pause = shortest_period;
@@ -50,11 +50,11 @@ bool ManagedTrial::wait_preemption(const Wake &wake) {
       // The first one only asks what is so now, and may miss a signal that the next one tells.
       if (poll(wake, polled_ ? poll_seconds : 0)) asked_ = true;
       if (!std::exchange(polled_, true)) pause = seconds(0);
-      if (std::exchange(poll_failed_, false)) logger().info("asking whether to stop works again");
+      if (std::exchange(poll_failed_, false)) logger_.info("asking whether to stop works again");
     } catch (const Error &error) {
       polled_ = true;
       if (!std::exchange(poll_failed_, true))
-        logger().warning(std::string(error.what()) + "; asking again every 10 seconds");
+        logger_.warning(std::string(error.what()) + "; asking again every 10 seconds");
       pause = pause_after_failure;
     }
     if (!asked_ && wait_until(begun + pause, wake)) return false;
@@ -64,78 +64,78 @@ bool ManagedTrial::wait_preemption(const Wake &wake) {
 
 // To the master it is a wish of the scheduler, which it may grant by asking this trial to stop. One
 // that does not answer must not keep the trial from saving.
-void ManagedTrial::note_preemption(const std::string &reason) {
+void ManagedPreemption::note(const std::string &reason) {
   if (asked_) return;
   try {
-    session().call(codec::AnnouncePreemption{run().info.allocation_id}, hasty);
+    session_.call(codec::AnnouncePreemption{run_.info.allocation_id}, hasty);
     asked_ = true;
   } catch (const Error &error) {
-    logger().warning("telling the master of " + reason + ": " + error.what());
+    logger_.warning("telling the master of " + reason + ": " + error.what());
   }
 }
 
-bool ManagedTrial::is_asked_now() {
+bool ManagedPreemption::is_asked_now() {
   try {
-    if (session().call(codec::PollPreemption{run().info.allocation_id, 1}, hasty).preempt)
+    if (session_.call(codec::PollPreemption{run_.info.allocation_id, 1}, hasty).preempt)
       asked_ = true;
   } catch (const Error &error) {
-    logger().warning(error.what());
+    logger_.warning(error.what());
   }
   return asked_;
 }
 
 // One that is not pending would have the master start the trial again and again.
-void ManagedTrial::acknowledge_preemption() {
+void ManagedPreemption::acknowledge() {
   if (asked_ || is_asked_now())
     return static_cast<void>(
-        session().call(codec::AcknowledgePreemption{run().info.allocation_id}, repeatable));
-  logger().warning(
+        session_.call(codec::AcknowledgePreemption{run_.info.allocation_id}, repeatable));
+  logger_.warning(
       "leaving without having been asked by the master: end the process with a status other than "
       "0, or the master takes the trial as completed");
 }
 
-engine::SearchOperation ManagedTrial::ask_operation() {
-  const auto answer = session().call(codec::GetOperation{run().info.trial_id});
+engine::SearchOperation ManagedOperations::ask() {
+  const auto answer = session_.call(codec::GetOperation{run_.info.trial_id});
   return {answer.op ? answer.op->length : 0, answer.completed};
 }
 
-engine::SearchOperation ManagedTrial::current_operation() {
+engine::SearchOperation ManagedOperations::current() {
   engine::SearchOperation operation;
   const std::lock_guard lock(mutex_);
-  if (codec::has_call<codec::GetOperation>(session().version())) {
-    operation = ask_operation();
+  if (codec::has_call<codec::GetOperation>(session_.version())) {
+    operation = ask();
     out_of_operations_ = operation.completed;
   } else {
-    operation = {codec::configured_operation(run().info.config).length, completed_};
+    operation = {codec::configured_operation(run_.info.config).length, completed_};
   }
-  if (!operation.completed) delivery().set_operation_length(operation.length);
+  if (!operation.completed) delivery_.set_operation_length(operation.length);
   return operation;
 }
 
-void ManagedTrial::complete_operation(uint64_t length, const Json &metric) {
+void ManagedOperations::complete(uint64_t length, const Json &metric) {
   const std::lock_guard lock(mutex_);
-  if (!codec::has_call<codec::CompleteOperation>(session().version())) {
+  if (!codec::has_call<codec::CompleteOperation>(session_.version())) {
     completed_ = true;  // the master has the validation metrics
     return;
   }
   try {
-    session().call(
-        codec::CompleteOperation{run().info.trial_id, length, std::make_optional<Json>(metric)},
+    session_.call(
+        codec::CompleteOperation{run_.info.trial_id, length, std::make_optional<Json>(metric)},
         repeatable);
   } catch (const Error &error) {
     if (error.http_status != 500 && error.http_status != 400) throw;
     // Also the answer to a repeat, when the first one's got lost: then the search has moved on.
-    const engine::SearchOperation now = ask_operation();
+    const engine::SearchOperation now = ask();
     if (!now.completed && now.length <= length) throw;
   }
 }
 
 // Where the master has no operations there is nothing to acknowledge: it would start the trial
 // again and again.
-void ManagedTrial::acknowledge_out_of_operations() {
+void ManagedOperations::acknowledge_none_left() {
   const std::lock_guard lock(mutex_);
   if (!out_of_operations_) return;
-  session().call(codec::AcknowledgePreemption{run().info.allocation_id}, repeatable);
+  session_.call(codec::AcknowledgePreemption{run_.info.allocation_id}, repeatable);
 }
 
 bool ManagedTrial::report_early_exit(const std::string &reason) {
@@ -143,8 +143,8 @@ bool ManagedTrial::report_early_exit(const std::string &reason) {
   return true;
 }
 
-void ManagedTrial::end_run(RunEnd how) {
-  if (how == RunEnd::invalid_hp)
+void ManagedTrial::end_run(engine::RunEnd how) {
+  if (how == engine::RunEnd::invalid_hp)
     session().call(codec::ReportEarlyExit{run().info.trial_id, codec::EarlyExit::invalid_hp},
                    {.replay = http::Replay::safe, .timeout = seconds(10)});
   remove_directory();

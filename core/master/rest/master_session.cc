@@ -68,8 +68,9 @@ bool MasterSession::renew_credential(uint64_t refused) {
   const std::lock_guard lock(renewing_);
   if (credential_number() == refused) try_quietly(look_);
   const auto now = std::chrono::steady_clock::now();
-  if (credential_number() == refused && (!renewed_ || now - *renewed_ >= std::chrono::minutes(1))) {
-    renewed_ = now;
+  if (credential_number() == refused &&
+      (!last_renewal_ || now - *last_renewal_ >= std::chrono::minutes(1))) {
+    last_renewal_ = now;
     renewer_ = std::this_thread::get_id();
     try_quietly(renew_);
     renewer_ = std::thread::id();

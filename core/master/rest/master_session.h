@@ -41,6 +41,9 @@ struct CallOptions {
   std::optional<std::chrono::milliseconds> limit = {};  // of all attempts; for ask(), call()
 };
 
+// What was sent and not answered may be sent again: the second one changes nothing.
+inline constexpr CallOptions repeatable{.replay = http::Replay::safe};
+
 // Whether what failed with it may work later, of itself or after a login.
 bool may_work_later(const Error &error);
 
@@ -132,7 +135,7 @@ class MasterSession {
   std::function<void()> look_, renew_;
   std::atomic<std::thread::id> renewer_;  // who holds the mutex below
   std::mutex renewing_;                   // of the one below
-  std::optional<std::chrono::steady_clock::time_point> renewed_;
+  std::optional<std::chrono::steady_clock::time_point> last_renewal_;
   http::HttpClient http_;
 };
 

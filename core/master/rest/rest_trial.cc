@@ -23,7 +23,8 @@ RestTrial::RestTrial(std::shared_ptr<MasterSession> session, RestRun run,
     : session_(std::move(session)),
       run_(std::move(run)),
       logger_(std::move(logger)),
-      delivery_(session_, run_.origin(), run_.directory, logger_) {}
+      delivery_(session_, run_.origin(), run_.directory, logger_),
+      checkpoints_(*session_, run_, delivery_) {}
 
 RestTrial::~RestTrial() {
   try {
@@ -46,31 +47,31 @@ void RestTrial::on_progress(std::function<void(uint64_t)> tell) {
 void RestTrial::end_by(std::chrono::steady_clock::time_point time) { delivery_.end_by(time); }
 
 // Who saves must not wait for long: what does not get through waits in the journal.
-void RestTrial::report_checkpoint(const engine::CheckpointReport &report) {
-  tell_checkpoint(session(), run_.origin(), report, now_us(), std::chrono::seconds(5));
+void RestCheckpoints::report(const engine::CheckpointReport &report) {
+  tell_checkpoint(session_, run_.origin(), report, now_us(), std::chrono::seconds(5));
   note_reported(report.id);
 }
 
-void RestTrial::send_ahead(uint64_t sequence, const engine::CheckpointReport &report) {
+void RestCheckpoints::send_ahead(uint64_t sequence, const engine::CheckpointReport &report) {
   note_reported(report.id);
   delivery_.send_ahead(sequence, report);
 }
 
-void RestTrial::note_reported(const std::string &id) {
+void RestCheckpoints::note_reported(const std::string &id) {
   const std::lock_guard guard(mutex_);
   reported_.insert(id);
 }
 
-bool RestTrial::knows_checkpoint(const std::string &id) {
-  const std::optional<codec::Checkpoint> found = find_checkpoint(session(), id);
+bool RestCheckpoints::knows(const std::string &id) {
+  const std::optional<codec::Checkpoint> found = find_checkpoint(session_, id);
   return found && found->state == codec::CheckpointState::completed;
 }
 
-std::vector<engine::CheckpointEntry> RestTrial::checkpoints() {
+std::vector<engine::CheckpointEntry> RestCheckpoints::list() {
   std::vector<engine::CheckpointEntry> all;
   constexpr int64_t page = 500;
   for (int64_t offset = 0, total = 1; offset < total; offset += page) {
-    const codec::CheckpointList list = session().call(
+    const codec::CheckpointList list = session_.call(
         codec::ListTrialCheckpoints{run_.info.trial_id, {.offset = offset, .limit = page}});
     total = list.pagination.total;
     for (const codec::Checkpoint &each : list.checkpoints) {
@@ -90,27 +91,26 @@ std::vector<engine::CheckpointEntry> RestTrial::checkpoints() {
   return all;
 }
 
-std::optional<Json> RestTrial::checkpoint_metadata(const std::string &id) {
-  const std::optional<codec::Checkpoint> found = find_checkpoint(session(), id);
+std::optional<Json> RestCheckpoints::metadata(const std::string &id) {
+  const std::optional<codec::Checkpoint> found = find_checkpoint(session_, id);
   return found ? std::optional(found->metadata) : std::nullopt;
 }
 
 // The program of a trial of the cluster is the same in all its runs; that of others may have been
 // another before, with another library.
-bool RestTrial::has_made_checkpoint(const std::string &id) {
+bool RestCheckpoints::has_made(const std::string &id) {
   if (const std::lock_guard guard(mutex_); reported_.contains(id)) return true;
   if (!run_.managed) return false;
-  const std::optional<codec::Checkpoint> found = find_checkpoint(session(), id);
+  const std::optional<codec::Checkpoint> found = find_checkpoint(session_, id);
   return found && found->task_id == run_.info.task_id;
 }
 
 // The master knows no state between complete and deleted that it would also take back, and refuses
 // what is in its registry of models: so it is told first, with all files still there.
-bool RestTrial::withdraw_checkpoint(const std::string &id) {
-  if (!codec::has_call<codec::PatchCheckpoints>(session().version())) return false;
+bool RestCheckpoints::withdraw(const std::string &id) {
+  if (!codec::has_call<codec::PatchCheckpoints>(session_.version())) return false;
   try {
-    session().call(codec::PatchCheckpoints{{{.uuid = id, .resources = codec::Sizes{}}}},
-                   repeatable);
+    session_.call(codec::PatchCheckpoints{{{.uuid = id, .resources = codec::Sizes{}}}}, repeatable);
     return true;
   } catch (const Error &error) {
     if (error.code != Code::not_found) throw;  // made without this master

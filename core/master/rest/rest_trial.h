@@ -12,7 +12,7 @@
 #include "core/base/log.h"
 #include "core/base/process.h"
 #include "core/codec/checkpoints.h"
-#include "core/master/master.h"
+#include "core/engine/runs/run_backend.h"
 #include "core/master/rest/delivery.h"
 #include "core/master/rest/master_session.h"
 
@@ -31,12 +31,39 @@ struct RestRun {
   ReportOrigin origin() const;
 };
 
-class RestTrial : public Master {
+// Any thread.
+class RestCheckpoints : public engine::RunCheckpoints {
+ public:
+  RestCheckpoints(MasterSession &session, const RestRun &run, RestDelivery &delivery)
+      : session_(session), run_(run), delivery_(delivery) {}
+
+  void report(const engine::CheckpointReport &report) override;
+  void send_ahead(uint64_t sequence, const engine::CheckpointReport &report) override;
+  bool knows(const std::string &id) override;
+  bool has_made(const std::string &id) override;
+  std::vector<engine::CheckpointEntry> list() override;
+  std::optional<Json> metadata(const std::string &id) override;
+  bool withdraw(const std::string &id) override;
+  bool reinstate(const std::string &) override { return false; }
+  void note_deleted(const std::string &) override {}  // withdrawn is all it can be
+
+ private:
+  void note_reported(const std::string &id);
+
+  MasterSession &session_;
+  const RestRun &run_;
+  RestDelivery &delivery_;
+  std::mutex mutex_;                // of what follows
+  std::set<std::string> reported_;  // by this process
+};
+
+class RestTrial : public engine::RunBackend {
  public:
   RestTrial(std::shared_ptr<MasterSession> session, RestRun run, std::shared_ptr<Logger> logger);
   ~RestTrial() override;
 
   const engine::RunInfo &info() const override { return run_.info; }
+  engine::RunCheckpoints &checkpoints() override { return checkpoints_; }
   void begin_from(const engine::CheckpointEntry &latest) override {
     run_.info.latest_checkpoint = latest.id;
     run_.info.steps_completed = latest.steps;
@@ -49,24 +76,12 @@ class RestTrial : public Master {
   void on_progress(std::function<void(uint64_t)> tell) override;
   void end_by(std::chrono::steady_clock::time_point time) override;
 
-  void report_checkpoint(const engine::CheckpointReport &report) override;
-  void send_ahead(uint64_t sequence, const engine::CheckpointReport &report) override;
-  bool knows_checkpoint(const std::string &id) override;
-  std::vector<engine::CheckpointEntry> checkpoints() override;
-  std::optional<Json> checkpoint_metadata(const std::string &id) override;
-  bool has_made_checkpoint(const std::string &id) override;
-  bool withdraw_checkpoint(const std::string &id) override;
-  bool reinstate_checkpoint(const std::string &) override { return false; }
-  void checkpoint_deleted(const std::string &) override {}  // withdrawn is all it can be
   void set_metadata(const Json &metadata) override;
   Json metadata() override;
   std::optional<double> best_validation() override;
   std::optional<int64_t> last_validation() override;
 
  protected:
-  // What was sent and not answered may be sent again: the second one changes nothing.
-  static constexpr CallOptions repeatable{.replay = http::Replay::safe};
-
   MasterSession &session() { return *session_; }
   const RestRun &run() const { return run_; }
   Logger &logger() { return *logger_; }
@@ -75,14 +90,11 @@ class RestTrial : public Master {
   void remove_directory();
 
  private:
-  void note_reported(const std::string &id);
-
   const std::shared_ptr<MasterSession> session_;
   RestRun run_;
   const std::shared_ptr<Logger> logger_;
   RestDelivery delivery_;
-  std::mutex mutex_;                // of what follows
-  std::set<std::string> reported_;  // checkpoints, by this process
+  RestCheckpoints checkpoints_;
 };
 
 }  // namespace det::master

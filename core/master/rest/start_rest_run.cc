@@ -18,8 +18,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr CallOptions repeatable{.replay = http::Replay::safe};
-
 // Each process that takes part in a run says so; gives the number of the storage.
 std::optional<int64_t> announce(const RestPlace &place, const engine::RunInfo &info) {
   MasterSession &session = *place.session;
@@ -106,8 +104,8 @@ FoundTrial trial_to_run(const RestPlace &place, const UnmanagedRequest &request,
 
 }  // namespace
 
-std::unique_ptr<Master> start_managed_run(const RestPlace &place,
-                                          const config::ClusterInfo &cluster) {
+std::unique_ptr<engine::RunBackend> start_managed_run(const RestPlace &place,
+                                                      const config::ClusterInfo &cluster) {
   if (!cluster.trial)
     throw Error(Code::unsupported,
                 "starting a run in a task of type " + cluster.task_type + ": only a TRIAL has one");
@@ -127,8 +125,8 @@ std::unique_ptr<Master> start_managed_run(const RestPlace &place,
   return std::make_unique<ManagedTrial>(place.session, take_part(place, info, true), place.logger);
 }
 
-std::unique_ptr<Master> start_unmanaged_run(const RestPlace &place,
-                                            const UnmanagedRequest &request) {
+std::unique_ptr<engine::RunBackend> start_unmanaged_run(const RestPlace &place,
+                                                        const UnmanagedRequest &request) {
   MasterSession &session = *place.session;
   if (!codec::has_call<codec::StartTrial>(session.version()))
     throw Error(Code::unsupported,
@@ -159,7 +157,8 @@ std::unique_ptr<Master> start_unmanaged_run(const RestPlace &place,
   return std::make_unique<UnmanagedTrial>(place.session, std::move(run), place.logger);
 }
 
-std::unique_ptr<Master> join_unmanaged_run(const RestPlace &place, const engine::RunInfo &info) {
+std::unique_ptr<engine::RunBackend> join_unmanaged_run(const RestPlace &place,
+                                                       const engine::RunInfo &info) {
   return std::make_unique<UnmanagedTrial>(place.session, take_part(place, info, false),
                                           place.logger);
 }

@@ -7,7 +7,7 @@
 #include "core/base/log.h"
 #include "core/comm/communicator.h"
 #include "core/config/cluster_info.h"
-#include "core/master/master.h"
+#include "core/engine/runs/run_backend.h"
 #include "core/master/rest/master_session.h"
 
 namespace det::master {
@@ -21,8 +21,8 @@ struct RestPlace {
 };
 
 // The run that the cluster has started. All ranks, each on its own.
-std::unique_ptr<Master> start_managed_run(const RestPlace &place,
-                                          const config::ClusterInfo &cluster);
+std::unique_ptr<engine::RunBackend> start_managed_run(const RestPlace &place,
+                                                      const config::ClusterInfo &cluster);
 
 struct UnmanagedRequest {
   // Which trial: this one, else the one with these names of the caller's own, else a new one.
@@ -37,10 +37,11 @@ struct UnmanagedRequest {
 };
 
 // Makes or finds experiment and trial, and begins the next run. The chief.
-std::unique_ptr<Master> start_unmanaged_run(const RestPlace &place,
-                                            const UnmanagedRequest &request);
+std::unique_ptr<engine::RunBackend> start_unmanaged_run(const RestPlace &place,
+                                                        const UnmanagedRequest &request);
 
 // On the other ranks, with what the chief's master has as info().
-std::unique_ptr<Master> join_unmanaged_run(const RestPlace &place, const engine::RunInfo &info);
+std::unique_ptr<engine::RunBackend> join_unmanaged_run(const RestPlace &place,
+                                                       const engine::RunInfo &info);
 
 }  // namespace det::master

@@ -31,72 +31,70 @@ http::HttpAnswer in_time(http::HttpCall call) {
 
 }  // namespace
 
-void UnmanagedTrial::beat(const Wake &wake) {
+void UnmanagedPreemption::beat(const Wake &wake) {
   next_beat_ = steady_clock::now() + period;
-  codec::PatchTrial call{.trial_id = run().info.trial_id};
+  codec::PatchTrial call{.trial_id = run_.info.trial_id};
   // Meanwhile the master may have taken it for dead, and only a state brings it back.
   if (beat_failed_) call.state = codec::TrialState::running;
-  const uint64_t shown = session().credential_number();
+  const uint64_t shown = session_.credential_number();
   try {
-    http::HttpCall sent = session().send(std::move(call), one_attempt);
+    http::HttpCall sent = session_.send(std::move(call), one_attempt);
     const std::optional<http::HttpAnswer> answer = sent.wait_unless(wake);
     if (!answer) return;
-    session().read<codec::PatchTrial>(*answer);
-    if (beat_failed_.exchange(false)) logger().info("the master takes heartbeats again");
+    session_.read<codec::PatchTrial>(*answer);
+    if (beat_failed_.exchange(false)) logger_.info("the master takes heartbeats again");
   } catch (const Error &error) {
     next_beat_ = steady_clock::now() + period_after_failure;
-    if (error.http_status == 401 && session().renew_credential(shown)) return;
+    if (error.http_status == 401 && session_.renew_credential(shown)) return;
     if (!beat_failed_.exchange(true))
-      logger().warning(std::string("sending a heartbeat: ") + error.what() +
-                       "; trying again every 10 seconds");
+      logger_.warning(std::string("sending a heartbeat: ") + error.what() +
+                      "; trying again every 10 seconds");
   }
 }
 
-bool UnmanagedTrial::keep_alive(const Wake &wake) {
-  if (run().rank != 0) return false;
+bool UnmanagedPreemption::keep_alive(const Wake &wake) {
+  if (run_.rank != 0) return false;
   while (!wait_until(next_beat_, wake)) beat(wake);
   return true;
 }
 
-bool UnmanagedTrial::wait_preemption(const Wake &wake) {
-  if (run().rank == 0) keep_alive(wake);
+bool UnmanagedPreemption::wait(const Wake &wake) {
+  if (run_.rank == 0) keep_alive(wake);
   else wait_until(steady_clock::time_point::max(), wake);
   return false;
 }
 
-void UnmanagedTrial::note_preemption(const std::string &reason) {
-  if (run().rank != 0)
+void UnmanagedPreemption::note(const std::string &reason) {
+  if (run_.rank != 0)
     throw Error(
         Code::unsupported,
         "no way leads to rank 0 in a trial without a cluster; let it have " + reason + " too");
 }
 
-engine::SearchOperation UnmanagedTrial::current_operation() {
-  return {search::single_length(run().info.config), completed_};
+engine::SearchOperation UnmanagedOperations::current() {
+  return {search::single_length(run_.info.config), completed_};
 }
-
-void UnmanagedTrial::complete_operation(uint64_t, const Json &) { completed_ = true; }
 
 bool UnmanagedTrial::report_early_exit(const std::string &reason) {
   logger().info("a trial without a cluster has no early exit: " + reason + " is not told");
   return true;
 }
 
-codec::TrialState UnmanagedTrial::state_after(RunEnd how) const {
-  if (how != RunEnd::ok) return codec::TrialState::error;
-  return acknowledged_ ? codec::TrialState::paused : codec::TrialState::completed;
+codec::TrialState UnmanagedTrial::state_after(engine::RunEnd how) const {
+  if (how != engine::RunEnd::ok) return codec::TrialState::error;
+  return preemption_.is_acknowledged() ? codec::TrialState::paused : codec::TrialState::completed;
 }
 
 // The crash of one rank is the crash of the run, however well the chief ends.
 bool UnmanagedTrial::is_error_by_another_rank() {
-  return run().size > 1 && !beat_failed_ &&
+  return run().size > 1 && preemption_.is_alive() &&
          session()
                  .read<codec::GetTrial>(
                      in_time(session().send(codec::GetTrial{run().info.trial_id})))
                  .trial.state == codec::TrialState::error;
 }
 
-void UnmanagedTrial::end_run(RunEnd how) {
+void UnmanagedTrial::end_run(engine::RunEnd how) {
   const codec::TrialState state = state_after(how);
   if (run().rank != 0 && state != codec::TrialState::error) return remove_directory();
   const FinalState final_state(run().directory);

@@ -1,7 +1,7 @@
 // The other ranks of a job in the store of their chief.
 #include "core/engine/engine.h"
 #include "tests/cmocka.h"
-#include "tests/master/home.h"
+#include "tests/engine/home.h"
 
 namespace det::test {
 namespace {
@@ -13,13 +13,13 @@ struct Job {
     asked.options = options;
     asked.command_starts_all = command_starts_all;
     asked.workers = {{1, ProcessIdentity::current()}};
-    chief = master::start_embedded_run(asked);
+    chief = engine::start_live_run(asked);
     ticket = {home.store(), chief->journal_id(), ProcessIdentity::current(), chief->info()};
   }
 
-  std::unique_ptr<master::Master> join() const {
-    return master::join_embedded_run(engine::ticket_from_json(engine::to_json(ticket)), 1, nullptr,
-                                     options);
+  std::unique_ptr<engine::RunBackend> join() const {
+    return engine::join_live_run(engine::ticket_from_json(engine::to_json(ticket)), 1, nullptr,
+                                 options);
   }
   void expect_unreachable(const std::string &why) const {
     const auto worker = join();
@@ -32,7 +32,7 @@ struct Job {
 
   Home home;
   engine::StoreOptions options;
-  std::unique_ptr<master::Master> chief;
+  std::unique_ptr<engine::RunBackend> chief;
   engine::RunTicket ticket;
 };
 
@@ -94,20 +94,20 @@ struct JobOnNetwork {
     engine::RunRequest asked = home.request();
     asked.options = network;
     asked.workers = {{1, ProcessIdentity::current()}};
-    chief = master::start_embedded_run(asked);
+    chief = engine::start_live_run(asked);
     ticket = {home.store(), chief->journal_id(), ProcessIdentity::current(), chief->info()};
     ticket.chief.boot_id = "another machine";
   }
 
   Home home;
   engine::StoreOptions network;
-  std::unique_ptr<master::Master> chief;
+  std::unique_ptr<engine::RunBackend> chief;
   engine::RunTicket ticket;
 };
 
 void another_machine_uses_a_store_on_the_network(void **) {
   JobOnNetwork job;
-  const auto worker = master::join_embedded_run(job.ticket, 1, nullptr, job.network);
+  const auto worker = engine::join_live_run(job.ticket, 1, nullptr, job.network);
   assert_true(worker->unreachable().empty());
   deliver(*worker, {metrics(1, "training", 1, {{"loss", 1}})});
   engine::Database store = engine::open_store(job.home.store(), false, job.network);
@@ -120,7 +120,7 @@ void a_store_on_the_network_that_is_busy_is_an_error(void **) {
   job.network.busy_timeout = std::chrono::milliseconds(20);
   engine::Database other = engine::open_store(job.home.store(), false, job.network);
   other.run("BEGIN EXCLUSIVE");
-  assert_code(Code::busy, master::join_embedded_run(job.ticket, 1, nullptr, job.network));
+  assert_code(Code::busy, engine::join_live_run(job.ticket, 1, nullptr, job.network));
   other.run("ROLLBACK");
 }
 
@@ -137,7 +137,7 @@ void the_metadata_of_checkpoints_is_left_to_storage_without_a_store(void **) {
   Job job;
   job.ticket.store_directory = "/nil";
   const auto worker = job.join();
-  assert_false(worker->checkpoint_metadata("any").has_value());
+  assert_false(worker->checkpoints().metadata("any").has_value());
 }
 
 }  // namespace

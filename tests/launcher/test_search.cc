@@ -5,7 +5,7 @@
 
 #include "core/engine/supervision/transitions.h"
 #include "tests/expect_error.h"
-#include "tests/supervisor/experiment.h"
+#include "tests/launcher/experiment.h"
 
 namespace det::test {
 namespace {

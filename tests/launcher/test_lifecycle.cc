@@ -14,7 +14,7 @@
 #include "core/engine/checkpoints/checkpoint_records.h"
 #include "core/engine/runs/start_run.h"
 #include "tests/expect_error.h"
-#include "tests/supervisor/experiment.h"
+#include "tests/launcher/experiment.h"
 
 namespace det::test {
 namespace {

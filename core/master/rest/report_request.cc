@@ -1,8 +1,12 @@
-#include "core/master/rest/parcel.h"
+#include "core/master/rest/report_request.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
@@ -49,31 +53,31 @@ bool needs_carrier(const Report &report) {
 }
 
 // Series that a row of the group lacks, masters leave out of their lists: a sample is one row.
-bool is_of_sample(const Parcel &parcel, const Report &part) {
+bool is_of_sample(const ReportRequest &request, const Report &part) {
   constexpr int64_t together_us = 500'000;
-  const Report &sample = *parcel.report;
+  const Report &sample = *request.report;
   return sample.rank == part.rank && std::abs(part.time_us - sample.time_us) < together_us &&
-         std::ranges::none_of(parcel.parts,
+         std::ranges::none_of(request.parts,
                               [&](const Report *other) { return other->group == part.group; });
 }
 
-Json values_of(const Parcel &parcel) {
-  Json values = values_of(*parcel.report);
-  for (const Report *part : parcel.parts) {
+Json values_of(const ReportRequest &request) {
+  Json values = values_of(*request.report);
+  for (const Report *part : request.parts) {
     const Json found = values_of(*part);
     for (const auto &[agent, its] : found.items()) values[agent][std::string(part->group)] = its;
   }
   return values;
 }
 
-codec::ReportMetrics metrics_of(const Parcel &parcel, const ReportOrigin &origin,
+codec::ReportMetrics metrics_of(const ReportRequest &request, const ReportOrigin &origin,
                                 codec::WireVersion version) {
-  const Report &report = *parcel.report;
+  const Report &report = *request.report;
   codec::ReportMetrics call{.trial_id = origin.trial_id,
                             .run_id = origin.run_id,
                             .group = std::string(report.group),
                             .steps_completed = report.steps,
-                            .values = values_of(parcel),
+                            .values = values_of(request),
                             .batches = batches_of(report)};
   const bool of_profiler = report.steps == no_steps || codec::is_of_profiler(report.group);
   if (of_profiler) call.steps_completed.reset();
@@ -83,9 +87,9 @@ codec::ReportMetrics metrics_of(const Parcel &parcel, const ReportOrigin &origin
   return call;
 }
 
-std::vector<codec::LogLine> lines_of(const Parcel &parcel, const ReportOrigin &origin) {
+std::vector<codec::LogLine> lines_of(const ReportRequest &request, const ReportOrigin &origin) {
   std::vector<codec::LogLine> lines;
-  for (const Report *report : parcel.lines) {
+  for (const Report *report : request.lines) {
     codec::LogLine &line = lines.emplace_back();
     line.task_id = origin.task_id;
     if (origin.managed) line.allocation_id = origin.allocation_id;
@@ -108,53 +112,76 @@ double in_units(double fraction, uint64_t length) {
 
 }  // namespace
 
-std::vector<Parcel> pack_parcels(std::span<const Report> reports, uint64_t delivered,
-                                 const std::set<uint64_t> &done) {
-  std::vector<Parcel> parcels;
-  parcels.reserve(reports.size());
+std::vector<ReportRequest> make_requests(std::span<const Report> reports, uint64_t delivered,
+                                         const std::set<uint64_t> &done) {
+  std::vector<ReportRequest> requests;
+  requests.reserve(reports.size());
   constexpr size_t none = SIZE_MAX;
   size_t log = none, sample = none;
   // What was said earlier of a status or of progress is overtaken.
   std::array<size_t, 2> latest{none, none};
   for (const Report &report : reports) {
     if (report.sequence <= delivered || done.contains(report.sequence)) continue;
-    if (sample != none && needs_carrier(report) && is_of_sample(parcels[sample], report)) {
-      parcels[sample].sequences.push_back(report.sequence);
-      parcels[sample].parts.push_back(&report);
+    if (sample != none && needs_carrier(report) && is_of_sample(requests[sample], report)) {
+      requests[sample].sequences.push_back(report.sequence);
+      requests[sample].parts.push_back(&report);
       continue;
     }
     size_t *shared = nullptr;
     if (report.kind == ReportKind::log) shared = &log;
     if (report.kind == ReportKind::status) shared = &latest[0];
     if (report.kind == ReportKind::progress) shared = &latest[1];
-    if (shared == nullptr || *shared == none || parcels[*shared].lines.size() == lines_at_once) {
-      parcels.push_back({report.kind, {}, nullptr});
-      if (shared != nullptr) *shared = parcels.size() - 1;
+    if (shared == nullptr || *shared == none || requests[*shared].lines.size() == lines_at_once) {
+      requests.push_back({report.kind, {}, nullptr});
+      if (shared != nullptr) *shared = requests.size() - 1;
     }
-    Parcel &parcel = shared != nullptr ? parcels[*shared] : parcels.back();
-    parcel.sequences.push_back(report.sequence);
-    parcel.report = &report;
-    if (report.kind == ReportKind::log) parcel.lines.push_back(&report);
+    ReportRequest &request = shared != nullptr ? requests[*shared] : requests.back();
+    request.sequences.push_back(report.sequence);
+    request.report = &report;
+    if (report.kind == ReportKind::log) request.lines.push_back(&report);
     if (report.kind == ReportKind::metrics_json && report.group == carrier)
-      sample = parcels.size() - 1;
+      sample = requests.size() - 1;
   }
-  return parcels;
+  return requests;
 }
 
-bool is_wanted(const Parcel &parcel, const ReportOrigin &origin, codec::WireVersion version) {
-  if (parcel.kind == ReportKind::progress)
+void put_training_first(std::vector<ReportRequest> &requests) {
+  std::unordered_set<int64_t> validated;
+  std::unordered_map<int64_t, std::vector<ReportRequest>> late;  // training, by step
+  std::vector<ReportRequest> rest;
+  rest.reserve(requests.size());
+  for (ReportRequest &request : requests) {
+    const int64_t step = request.report->steps;
+    if (request.is_metrics() && request.report->group == "validation") validated.insert(step);
+    const bool is_late =
+        request.is_metrics() && request.report->group == "training" && validated.contains(step);
+    (is_late ? late[step] : rest).push_back(std::move(request));
+  }
+  requests.clear();
+  for (ReportRequest &request : rest) {
+    if (request.is_metrics() && request.report->group == "validation")
+      if (auto found = late.extract(request.report->steps); !found.empty())
+        for (ReportRequest &training : found.mapped()) requests.push_back(std::move(training));
+    requests.push_back(std::move(request));
+  }
+}
+
+bool is_wanted(const ReportRequest &request, const ReportOrigin &origin,
+               codec::WireVersion version) {
+  if (request.kind == ReportKind::progress)
     return origin.managed || version >= codec::WireVersion::v0_38;
-  if (parcel.kind == ReportKind::log)
+  if (request.kind == ReportKind::log)
     return !origin.managed || codec::has_call<codec::ShipTaskLogs>(version);
-  if (parcel.is_metrics() && parcel.report->steps == no_steps)
+  if (request.is_metrics() && request.report->steps == no_steps)
     return version >= codec::WireVersion::v0_33;
   return true;
 }
 
-http::HttpCall send_parcel(MasterSession &session, const ReportOrigin &origin, const Parcel &parcel,
-                           uint64_t operation_length, const CallOptions &attempt) {
-  const Report &report = *parcel.report;
-  switch (parcel.kind) {
+http::HttpCall send_request(MasterSession &session, const ReportOrigin &origin,
+                            const ReportRequest &request, uint64_t operation_length,
+                            const CallOptions &attempt) {
+  const Report &report = *request.report;
+  switch (request.kind) {
     case ReportKind::status:
       return session.send(codec::SetStatus{origin.trial_id, std::string(report.text)}, attempt);
     case ReportKind::progress: {
@@ -168,16 +195,16 @@ http::HttpCall send_parcel(MasterSession &session, const ReportOrigin &origin, c
     }
     case ReportKind::log:
       if (origin.managed)
-        return session.send(codec::ShipTaskLogs{lines_of(parcel, origin)}, attempt);
-      return session.send(codec::ShipLogs{lines_of(parcel, origin)}, attempt);
+        return session.send(codec::ShipTaskLogs{lines_of(request, origin)}, attempt);
+      return session.send(codec::ShipLogs{lines_of(request, origin)}, attempt);
     default:
-      return session.send(metrics_of(parcel, origin, session.version()), attempt);
+      return session.send(metrics_of(request, origin, session.version()), attempt);
   }
 }
 
-void read_parcel_answer(MasterSession &session, const Parcel &parcel, const ReportOrigin &origin,
-                        const http::HttpAnswer &answer) {
-  switch (parcel.kind) {
+void read_answer(MasterSession &session, const ReportRequest &request, const ReportOrigin &origin,
+                 const http::HttpAnswer &answer) {
+  switch (request.kind) {
     case ReportKind::status:
       return static_cast<void>(session.read<codec::SetStatus>(answer));
     case ReportKind::progress:
@@ -191,32 +218,32 @@ void read_parcel_answer(MasterSession &session, const Parcel &parcel, const Repo
   }
 }
 
-engine::CheckpointReport checkpoint_of(const Parcel &parcel) {
-  return engine::checkpoint_report_from_json(unpack(parcel.report->text, "a checkpoint's report"));
+engine::CheckpointReport checkpoint_of(const ReportRequest &request) {
+  return engine::checkpoint_report_from_json(unpack(request.report->text, "a checkpoint's report"));
 }
 
-std::string name_of(const Parcel &parcel) {
-  switch (parcel.kind) {
+std::string name_of(const ReportRequest &request) {
+  switch (request.kind) {
     case ReportKind::status:
       return "a status";
     case ReportKind::progress:
       return "progress";
     case ReportKind::log:
-      return std::to_string(parcel.lines.size()) + " lines of log";
+      return std::to_string(request.lines.size()) + " lines of log";
     case ReportKind::checkpoint:
-      return "checkpoint " + checkpoint_of(parcel).id;
+      return "checkpoint " + checkpoint_of(request).id;
     default:
-      return "a report of group '" + std::string(parcel.report->group) + "'" +
-             (parcel.report->steps == no_steps
+      return "a report of group '" + std::string(request.report->group) + "'" +
+             (request.report->steps == no_steps
                   ? ""
-                  : " at step " + std::to_string(parcel.report->steps));
+                  : " at step " + std::to_string(request.report->steps));
   }
 }
 
-Json to_json(const Parcel &parcel, const std::string &reason) {
-  const Report &report = *parcel.report;
+Json to_json(const ReportRequest &request, const std::string &reason) {
+  const Report &report = *request.report;
   Json json{{"time", iso8601(report.time_us)}, {"refused", reason}};
-  switch (parcel.kind) {
+  switch (request.kind) {
     case ReportKind::status:
       json["status"] = report.text;
       break;
@@ -224,15 +251,15 @@ Json to_json(const Parcel &parcel, const std::string &reason) {
       json["progress"] = report.number;
       break;
     case ReportKind::log:
-      for (const Report *line : parcel.lines) json["log"].push_back(line->text);
+      for (const Report *line : request.lines) json["log"].push_back(line->text);
       break;
     case ReportKind::checkpoint:
-      json["checkpoint"] = engine::to_json(checkpoint_of(parcel));
+      json["checkpoint"] = engine::to_json(checkpoint_of(request));
       break;
     default:
       json["group"] = report.group;
       json["steps_completed"] = report.steps;
-      json["metrics"] = values_of(parcel);
+      json["metrics"] = values_of(request);
       json["batch_metrics"] = batches_of(report);
   }
   return json;

@@ -1,4 +1,4 @@
-// Which checkpoints are kept, by the recorded cases of tests/data/master/gc.json, and what becomes
+// Which checkpoints are kept, by the recorded cases of tests/data/engine/gc.json, and what becomes
 // of the files of the others.
 #include <sys/wait.h>
 
@@ -11,7 +11,7 @@
 #include "core/engine/runs/best_validation.h"
 #include "core/engine/runs/report_writer.h"
 #include "tests/cmocka.h"
-#include "tests/master/home.h"
+#include "tests/engine/home.h"
 
 namespace det::test {
 namespace {
@@ -19,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // An experiment with trials from 1 on, without processes.
-class World {
+class RecordedWorld {
  public:
-  World(const Json &config, int64_t trials)
+  RecordedWorld(const Json &config, int64_t trials)
       : store_(engine::open_store(home_.store(), true, {})), writer_(store_) {
     add_experiment(config);
     for (int64_t i = 0; i < trials; ++i)
@@ -63,20 +63,20 @@ Json searching(const Json &metric, const Json &smaller_is_better) {
   return {{"searcher", {{"metric", metric}, {"smaller_is_better", smaller_is_better}}}};
 }
 
-using Ids = std::vector<int64_t>;
+using Rows = std::vector<int64_t>;
 
-Ids garbage(World &world, const engine::KeepRule &rule) {
-  Ids ids;
+Rows garbage(RecordedWorld &world, const engine::KeepRule &rule) {
+  Rows ids;
   for (const engine::StoredCheckpoint &one : engine::find_garbage(world.store(), 1, rule))
     ids.push_back(std::stoll(one.uuid));
   std::ranges::sort(ids);
   return ids;
 }
 
-Json recorded_worlds() { return parse_json(read_file(TEST_DATA "/master/gc.json"), "gc.json"); }
+Json recorded_worlds() { return parse_json(read_file(TEST_DATA "/engine/gc.json"), "gc.json"); }
 
 // Plays an event; whether it was refused.
-bool play(World &world, const Json &event) {
+bool play(RecordedWorld &world, const Json &event) {
   const auto trial = event.at("trial").get<int64_t>();
   const auto steps = event.at("steps").get<int64_t>();
   if (event.at("do") == "validation") {
@@ -107,10 +107,10 @@ bool play(World &world, const Json &event) {
 
 // The world after its events; what was refused is what is recorded to be. `recording.metric` is the
 // searcher metric of all worlds.
-std::unique_ptr<World> played(const Json &recording, const Json &recorded) {
-  auto world =
-      std::make_unique<World>(searching(recording.at("metric"), recorded.at("smaller_is_better")),
-                              recorded.at("trials").get<int64_t>());
+std::unique_ptr<RecordedWorld> played(const Json &recording, const Json &recorded) {
+  auto world = std::make_unique<RecordedWorld>(
+      searching(recording.at("metric"), recorded.at("smaller_is_better")),
+      recorded.at("trials").get<int64_t>());
   std::set<size_t> refused;
   for (size_t i = 0; i < recorded.at("events").size(); ++i)
     if (play(*world, recorded.at("events")[i])) refused.insert(i);
@@ -130,8 +130,8 @@ void the_recorded_rule_decides_what_goes(void **) {
     const auto world = played(recording, recorded);
     for (const Json &result : recorded.at("results")) {
       const Json &keep = result[0];
-      const Ids ids = garbage(*world, {keep[0], keep[1], keep[2]});
-      if (ids == result[1].get<Ids>()) continue;
+      const Rows ids = garbage(*world, {keep[0], keep[1], keep[2]});
+      if (ids == result[1].get<Rows>()) continue;
       print_error("%s: %s gives %s\n", recorded.at("name").dump().c_str(), result.dump().c_str(),
                   Json(ids).dump().c_str());
       fail_msg("should have thrown");
@@ -148,7 +148,7 @@ void what_goes_while_trials_run_goes_at_the_end_too(void **) {
     const auto trials = recorded.at("trials").get<int64_t>();
     for (const Json &result : recorded.at("results")) {
       const Json &keep = result[0];
-      const Ids at_end = garbage(*world, {keep[0], keep[1], keep[2]});
+      const Rows at_end = garbage(*world, {keep[0], keep[1], keep[2]});
       world->store().run(
           "UPDATE experiments SET config=json_set(config, '$.checkpoint_storage', json(?)) WHERE "
           "id=1",
@@ -169,11 +169,11 @@ void what_goes_while_trials_run_goes_at_the_end_too(void **) {
 }
 
 void the_only_checkpoint_of_a_trial_stays_while_others_are_further(void **) {
-  World world(searching("loss", true), 2);
+  RecordedWorld world(searching("loss", true), 2);
   for (int i = 1; i <= 3; ++i)
     world.add_checkpoint(1, std::to_string(i), {{"steps_completed", 100 * i}});
   world.add_checkpoint(2, "4", {{"steps_completed", 50}});
-  assert_equal(garbage(world, {0, 1, 1}), Ids({1, 2, 4}));
+  assert_equal(garbage(world, {0, 1, 1}), Rows({1, 2, 4}));
   assert_int_equal(engine::find_superseded(world.store(), 1).size(), 2);
   assert_int_equal(engine::find_superseded(world.store(), 2).size(), 0);
 }
@@ -206,7 +206,7 @@ void trials_have_the_recorded_best_validations(void **) {
 
 // The example of the specification: steps 100 to 500 in each of two trials.
 void the_newest_of_each_trial_can_be_kept_whether_validated_or_not(void **) {
-  World world(searching("loss", true), 2);
+  RecordedWorld world(searching("loss", true), 2);
   const std::vector<std::optional<double>> losses{{}, {}, .6, .5, .4, {}, .2, .3, {}, {}};
   for (int i = 0; i < 10; ++i) {
     const int64_t trial = i / 5 + 1;
@@ -217,13 +217,13 @@ void the_newest_of_each_trial_can_be_kept_whether_validated_or_not(void **) {
   }
   const auto kept = [&](engine::KeepRule rule, bool per_trial) {
     rule.latest_per_trial = per_trial;
-    Ids all{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    Rows all{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     for (const int64_t id : garbage(world, rule)) std::erase(all, id);
     return all;
   };
   struct Row {
     engine::KeepRule rule;
-    Ids actual, documented;
+    Rows actual, documented;
   };
   const Row rows[] = {
       {{0, 0, 0}, {}, {}},
@@ -261,14 +261,14 @@ void the_rule_is_that_of_the_configuration(void **) {
 }
 
 void the_checkpoint_that_a_trial_was_started_from_stays(void **) {
-  World world(searching("loss", true), 1);
+  RecordedWorld world(searching("loss", true), 1);
   for (int i = 1; i <= 3; ++i) world.add_checkpoint(1, std::to_string(i), {{"steps_completed", i}});
   world.add_experiment({{"searcher", {{"source_trial_id", 1}}}});
-  assert_equal(garbage(world, {0, 0, 0}), Ids({1, 2}));
+  assert_equal(garbage(world, {0, 0, 0}), Rows({1, 2}));
 }
 
 void a_metric_that_is_no_number_stops_the_collection(void **) {
-  World world(searching("loss", true), 1);
+  RecordedWorld world(searching("loss", true), 1);
   world.add_checkpoint(1, "1", {{"steps_completed", 1}});
   // As an earlier release stored it.
   world.store().run(
@@ -295,7 +295,7 @@ class Stored {
         "UPDATE experiments SET"
         " config=json_set(config, '$.checkpoint_storage', json('{\"save_trial_latest\":1}'))");
   }
-  World &world() { return world_; }
+  RecordedWorld &world() { return world_; }
   fs::path directory() const { return world_.home().path() / "checkpoints"; }
   fs::path store() const { return world_.home().store(); }
 
@@ -314,7 +314,7 @@ class Stored {
   }
 
  private:
-  World world_;
+  RecordedWorld world_;
 };
 
 constexpr const char *collected_states =
@@ -401,7 +401,7 @@ void what_is_being_deleted_is_nobodys_latest_checkpoint(void **) {
       "INSERT INTO operations (trial_id, number, length) VALUES (1, 1, 100)");
   const auto run = stored.world().home().resume(1);
   assert_string_equal(run->info().latest_checkpoint.value_or("").c_str(), "2");
-  run->end_run(master::RunEnd::ok);
+  run->end_run(engine::RunEnd::ok);
 }
 
 }  // namespace

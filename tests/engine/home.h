@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/master/embedded/embedded_master.h"
+#include "core/engine/runs/joined_run.h"
+#include "core/engine/runs/live_run.h"
 
 namespace det::test {
 
@@ -39,16 +40,16 @@ class Home {
     request.options.busy_timeout = std::chrono::minutes(2);
     return request;
   }
-  std::unique_ptr<master::Master> start() const { return master::start_embedded_run(request()); }
-  std::unique_ptr<master::Master> start(const Json &config) const {
+  std::unique_ptr<engine::RunBackend> start() const { return engine::start_live_run(request()); }
+  std::unique_ptr<engine::RunBackend> start(const Json &config) const {
     engine::RunRequest asked = request();
     asked.config = config;
-    return master::start_embedded_run(asked);
+    return engine::start_live_run(asked);
   }
-  std::unique_ptr<master::Master> resume(int64_t trial_id) const {
+  std::unique_ptr<engine::RunBackend> resume(int64_t trial_id) const {
     engine::RunRequest asked = request();
     asked.trial_id = trial_id;
-    return master::start_embedded_run(asked);
+    return engine::start_live_run(asked);
   }
 
   // Another connection, to look at what is stored.
@@ -90,11 +91,11 @@ inline Report metrics_json(uint64_t sequence, std::string_view group, int64_t st
   return report;
 }
 
-inline JournalKey journal_of(const master::Master &run) {
+inline JournalKey journal_of(const engine::RunBackend &run) {
   return {run.info().trial_id, run.info().run_id, 0, run.journal_id()};
 }
 
-inline Delivery deliver(master::Master &run, const std::vector<Report> &reports) {
+inline Delivery deliver(engine::RunBackend &run, const std::vector<Report> &reports) {
   return run.deliver(journal_of(run), reports);
 }
 

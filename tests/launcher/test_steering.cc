@@ -1,6 +1,6 @@
 // What people do to experiments and their trials while they run: pause, activate, cancel, kill.
 #include "tests/expect_error.h"
-#include "tests/supervisor/experiment.h"
+#include "tests/launcher/experiment.h"
 
 namespace det::test {
 namespace {

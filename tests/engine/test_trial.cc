@@ -3,7 +3,7 @@
 
 #include "core/engine/runs/lifecycle.h"
 #include "tests/cmocka.h"
-#include "tests/master/home.h"
+#include "tests/engine/home.h"
 
 namespace det::test {
 namespace {
@@ -62,7 +62,7 @@ void a_new_program_gets_an_experiment_with_one_trial(void **) {
   assert_int_equal(info.trial_seed, 42);
   assert_string_equal(to_wire(info.hparams).c_str(),
                       R"({"lr":0.5,"layers":3,"optimizer":{"name":"adam"}})");
-  assert_int_equal(run->current_operation().length, 7);
+  assert_int_equal(run->operations().current().length, 7);
   assert_string_equal(info.allocation_id.c_str(), (info.task_id + ".1").c_str());
   assert_true(info.task_id.starts_with("1."));
   assert_false(info.latest_checkpoint.has_value());
@@ -74,13 +74,13 @@ void a_search_space_is_refused_unless_hparams_are_given(void **) {
   engine::RunRequest asked = home.request();
   asked.config = Json{{"hyperparameters", {{"lr", {{"type", "log"}, {"minval", -3}}}}}};
   std::string message;
-  assert_int_equal(static_cast<int>(code_of([&] { master::start_embedded_run(asked); }, &message)),
+  assert_int_equal(static_cast<int>(code_of([&] { engine::start_live_run(asked); }, &message)),
                    static_cast<int>(Code::invalid));
   assert_true(contains(message, "hyperparameters.lr"));
   assert_int_equal(home.count("SELECT COUNT(*) FROM experiments"), 0);
   asked.hparams = Json{{"lr", 0.1}};
   asked.hparams_given = true;
-  assert_string_equal(to_wire(master::start_embedded_run(asked)->info().hparams).c_str(),
+  assert_string_equal(to_wire(engine::start_live_run(asked)->info().hparams).c_str(),
                       R"({"lr":0.1})");
 }
 
@@ -88,25 +88,27 @@ void a_length_that_is_none_is_refused(void **) {
   const Home home;
   for (const Json &length : {Json(-1), Json(1.5), Json("ten"), Json{{"batches", "x"}}})
     assert_code(Code::invalid, home.start(Json{{"searcher", {{"max_length", length}}}}));
-  assert_int_equal(
-      home.start(Json{{"searcher", {{"max_length", Json::object()}}}})->current_operation().length,
-      1);
+  assert_int_equal(home.start(Json{{"searcher", {{"max_length", Json::object()}}}})
+                       ->operations()
+                       .current()
+                       .length,
+                   1);
 }
 
 void an_external_id_finds_its_trial_again(void **) {
   const Home home;
   engine::RunRequest asked = home.request();
   asked.external_id = "job-7";
-  auto run = master::start_embedded_run(asked);
+  auto run = engine::start_live_run(asked);
   const engine::RunInfo first = run->info();
-  run->end_run(master::RunEnd::ok);
-  run = master::start_embedded_run(asked);
+  run->end_run(engine::RunEnd::ok);
+  run = engine::start_live_run(asked);
   assert_int_equal(run->info().trial_id, first.trial_id);
   assert_int_equal(run->info().run_id, 2);
   assert_string_equal(run->info().cluster_id.c_str(), first.cluster_id.c_str());
-  run->end_run(master::RunEnd::ok);
+  run->end_run(engine::RunEnd::ok);
   asked.external_id = "job-8";
-  assert_int_equal(master::start_embedded_run(asked)->info().trial_id, 2);
+  assert_int_equal(engine::start_live_run(asked)->info().trial_id, 2);
 }
 
 void an_unknown_trial_is_not_found(void **) {
@@ -133,14 +135,14 @@ void a_run_given_up_without_an_end_can_be_started_again(void **) {
 void a_completed_operation_ends_the_trial(void **) {
   const Home home;
   const auto run = home.start(Json{{"searcher", {{"max_length", 10}}}});
-  assert_code(Code::state, run->complete_operation(9, 0.5));
-  assert_code(Code::state, run->acknowledge_out_of_operations());
-  run->complete_operation(10, std::numeric_limits<double>::quiet_NaN());
-  assert_code(Code::state, run->complete_operation(10, 0.5));
-  assert_true(run->current_operation().completed);
-  run->acknowledge_out_of_operations();
-  run->acknowledge_out_of_operations();
-  run->end_run(master::RunEnd::ok);
+  assert_code(Code::state, run->operations().complete(9, 0.5));
+  assert_code(Code::state, run->operations().acknowledge_none_left());
+  run->operations().complete(10, std::numeric_limits<double>::quiet_NaN());
+  assert_code(Code::state, run->operations().complete(10, 0.5));
+  assert_true(run->operations().current().completed);
+  run->operations().acknowledge_none_left();
+  run->operations().acknowledge_none_left();
+  run->end_run(engine::RunEnd::ok);
   assert_string_equal(home.text("SELECT state || progress FROM trials").c_str(), "COMPLETED1.0");
   assert_string_equal(home.text("SELECT state FROM experiments").c_str(), "COMPLETED");
   assert_string_equal(home.text("SELECT metric FROM operations").c_str(), "\"NaN\"");
@@ -149,27 +151,27 @@ void a_completed_operation_ends_the_trial(void **) {
 void only_a_larger_length_is_new_work(void **) {
   const Home home;
   auto run = home.start(Json{{"searcher", {{"max_length", 10}}}});
-  run->complete_operation(10, 1);
-  run->end_run(master::RunEnd::ok);
+  run->operations().complete(10, 1);
+  run->end_run(engine::RunEnd::ok);
   engine::RunRequest asked = home.request();
   asked.trial_id = 1;
   asked.config = Json{{"searcher", {{"max_length", 5}}}};
-  run = master::start_embedded_run(asked);
-  assert_true(run->current_operation().completed);
-  assert_int_equal(run->current_operation().length, 10);
-  run->end_run(master::RunEnd::ok);
+  run = engine::start_live_run(asked);
+  assert_true(run->operations().current().completed);
+  assert_int_equal(run->operations().current().length, 10);
+  run->end_run(engine::RunEnd::ok);
   asked.config = Json{{"searcher", {{"max_length", {{"batches", 20}}}}}};
-  run = master::start_embedded_run(asked);
-  assert_false(run->current_operation().completed);
-  assert_int_equal(run->current_operation().length, 20);
+  run = engine::start_live_run(asked);
+  assert_false(run->operations().current().completed);
+  assert_int_equal(run->operations().current().length, 20);
   assert_string_equal(to_wire(run->info().config.at("searcher").at("max_length")).c_str(),
                       R"({"batches":20})");
-  run->end_run(master::RunEnd::ok);
+  run->end_run(engine::RunEnd::ok);
 }
 
 void a_failed_trial_goes_on_when_it_is_started_again(void **) {
   const Home home;
-  home.start()->end_run(master::RunEnd::error);
+  home.start()->end_run(engine::RunEnd::error);
   assert_string_equal(home.text("SELECT state FROM experiments").c_str(), "ERROR");
   const auto run = home.resume(1);
   assert_string_equal(home.text("SELECT state || IFNULL(ended, '') FROM trials").c_str(), "ACTIVE");
@@ -181,7 +183,7 @@ void the_first_reason_for_an_early_exit_stays(void **) {
   const auto run = home.start();
   assert_true(run->report_early_exit("INVALID_HP"));
   assert_false(run->report_early_exit("USER_REQUESTED_STOP"));
-  run->end_run(master::RunEnd::invalid_hp);
+  run->end_run(engine::RunEnd::invalid_hp);
   assert_string_equal(home.text("SELECT state || early_exit FROM trials").c_str(),
                       "COMPLETEDINVALID_HP");
 }
@@ -189,11 +191,11 @@ void the_first_reason_for_an_early_exit_stays(void **) {
 void a_preempted_run_leaves_its_trial_to_be_continued(void **) {
   const Home home;
   const auto run = home.start();
-  assert_code(Code::state, run->acknowledge_preemption());
-  run->note_preemption("SIGTERM");
-  run->acknowledge_preemption();
-  run->acknowledge_preemption();
-  run->end_run(master::RunEnd::ok);
+  assert_code(Code::state, run->preemption().acknowledge());
+  run->preemption().note("SIGTERM");
+  run->preemption().acknowledge();
+  run->preemption().acknowledge();
+  run->end_run(engine::RunEnd::ok);
   assert_string_equal(home.text("SELECT state FROM trials").c_str(), "ACTIVE");
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "preempted");
 }
@@ -201,11 +203,11 @@ void a_preempted_run_leaves_its_trial_to_be_continued(void **) {
 void the_newest_checkpoint_is_where_the_next_run_begins(void **) {
   const Home home;
   auto run = home.start();
-  run->report_checkpoint(checkpoint("b", 200));
-  run->report_checkpoint(checkpoint("a", 100));
-  run->report_checkpoint(checkpoint("c", 300));
-  run->checkpoint_deleted("c");
-  run->end_run(master::RunEnd::ok);
+  run->checkpoints().report(checkpoint("b", 200));
+  run->checkpoints().report(checkpoint("a", 100));
+  run->checkpoints().report(checkpoint("c", 300));
+  run->checkpoints().note_deleted("c");
+  run->end_run(engine::RunEnd::ok);
   run = home.resume(1);
   assert_string_equal(run->info().latest_checkpoint.value_or("").c_str(), "b");
   assert_int_equal(run->info().steps_completed, 200);
@@ -215,13 +217,13 @@ void the_newest_checkpoint_is_where_the_next_run_begins(void **) {
 void a_checkpoint_is_reported_once(void **) {
   const Home home;
   const auto run = home.start();
-  run->report_checkpoint(checkpoint("a", 100));
-  run->report_checkpoint(checkpoint("a", 100));
-  assert_code(Code::conflict, run->report_checkpoint(checkpoint("a", 101)));
-  assert_true(run->knows_checkpoint("a"));
-  assert_false(run->knows_checkpoint("b"));
-  assert_false(run->checkpoint_metadata("b").has_value());
-  assert_int_equal(run->checkpoint_metadata("a")->at("steps_completed").get<int>(), 100);
+  run->checkpoints().report(checkpoint("a", 100));
+  run->checkpoints().report(checkpoint("a", 100));
+  assert_code(Code::conflict, run->checkpoints().report(checkpoint("a", 101)));
+  assert_true(run->checkpoints().knows("a"));
+  assert_false(run->checkpoints().knows("b"));
+  assert_false(run->checkpoints().metadata("b").has_value());
+  assert_int_equal(run->checkpoints().metadata("a")->at("steps_completed").get<int>(), 100);
 }
 
 void a_checkpoint_needs_whole_steps(void **) {
@@ -230,7 +232,7 @@ void a_checkpoint_needs_whole_steps(void **) {
   for (const Json &steps : {Json(-1), Json(1.5), Json("1"), Json()}) {
     engine::CheckpointReport report = checkpoint("a", 1);
     report.metadata = Json{{"steps_completed", steps}};
-    assert_code(Code::invalid, run->report_checkpoint(report));
+    assert_code(Code::invalid, run->checkpoints().report(report));
   }
 }
 
@@ -240,12 +242,12 @@ void the_run_directory_goes_with_the_run_unless_a_journal_is_left(void **) {
   const auto directory = run->run_directory();
   assert_true(std::filesystem::exists(directory / "signal"));
   open_file(directory / "1.spool", O_CREAT | O_RDWR, 0600);
-  run->end_run(master::RunEnd::ok);
+  run->end_run(engine::RunEnd::ok);
   run.reset();
   assert_true(std::filesystem::exists(directory));
   run = home.resume(1);
   const auto second = run->run_directory();
-  run->end_run(master::RunEnd::ok);
+  run->end_run(engine::RunEnd::ok);
   assert_false(std::filesystem::exists(second));
 }
 

@@ -8,7 +8,7 @@
 #include "core/engine/sqlite/migrations.h"
 #include "core/journal/spool.h"
 #include "tests/cmocka.h"
-#include "tests/master/home.h"
+#include "tests/engine/home.h"
 
 namespace det::test {
 namespace {
@@ -74,7 +74,7 @@ void a_store_that_was_deleted_is_told(void **) {
   const auto code = [&](const auto &call) { return static_cast<int>(code_of(call, &message)); };
   const int io = static_cast<int>(Code::io);
   assert_int_equal(code([&] { deliver(*run, {metrics(2, "training", 2, {{"loss", 1}})}); }), io);
-  assert_int_equal(code([&] { run->end_run(master::RunEnd::ok); }), io);
+  assert_int_equal(code([&] { run->end_run(engine::RunEnd::ok); }), io);
   if (!contains(message, "deleted")) fail_msg("%s", message.c_str());
 }
 
@@ -86,7 +86,7 @@ void a_store_in_the_place_of_another_is_not_written_to(void **) {
   std::filesystem::remove_all(home.store());
   std::filesystem::rename(other.store(), home.store());
   std::string message;
-  assert_int_equal(static_cast<int>(code_of([&] { run->end_run(master::RunEnd::ok); }, &message)),
+  assert_int_equal(static_cast<int>(code_of([&] { run->end_run(engine::RunEnd::ok); }, &message)),
                    static_cast<int>(Code::io));
   if (!contains(message, "replaced")) fail_msg("%s", message.c_str());
   assert_int_equal(home.count("SELECT COUNT(*) FROM runs WHERE exit='ok'"), 0);
@@ -165,11 +165,11 @@ void a_store_that_stays_locked_is_busy(void **) {
   engine::RunRequest asked = home.request();
   asked.options.busy_timeout = std::chrono::milliseconds(20);
   std::string message;
-  assert_int_equal(static_cast<int>(code_of([&] { master::start_embedded_run(asked); }, &message)),
+  assert_int_equal(static_cast<int>(code_of([&] { engine::start_live_run(asked); }, &message)),
                    static_cast<int>(Code::busy));
   assert_true(contains(message, "locked by another process"));
   other.run("ROLLBACK");
-  master::start_embedded_run(asked);
+  engine::start_live_run(asked);
 }
 
 void a_full_disk_is_told_and_harms_nothing(void **) {
@@ -184,7 +184,7 @@ void a_network_file_system_gets_no_shared_memory(void **) {
   const Home home;
   engine::RunRequest asked = home.request();
   asked.options.on_network = [](const std::filesystem::path &) { return true; };
-  const auto run = master::start_embedded_run(asked);
+  const auto run = engine::start_live_run(asked);
   deliver(*run, {metrics(1, "training", 1, {{"loss", 1}})});
   assert_false(std::filesystem::exists(engine::store_path(home.store()).string() + "-wal"));
   assert_false(std::filesystem::exists(engine::store_path(home.store()).string() + "-shm"));

@@ -9,7 +9,7 @@
 #include "core/launcher/supervisor.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
-#include "tests/supervisor/simulated_trials.h"
+#include "tests/launcher/simulated_trials.h"
 #include "tests/temporary_directory.h"
 
 namespace det::test {

@@ -8,6 +8,6 @@ namespace det::master {
 
 // Blocks until every container asks, and fills in the addresses; nothing where set-up has done so.
 // Only then does the master stop the trial in good order. One process of each container.
-void meet_containers(MasterSession &session, config::ClusterInfo &cluster);
+void rendezvous(MasterSession &session, config::ClusterInfo &cluster);
 
 }  // namespace det::master

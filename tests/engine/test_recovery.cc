@@ -1,11 +1,11 @@
-// Many processes and one store.
+// Many processes and one store, and what is left of those that die.
 #include <sys/wait.h>
 
 #include "core/engine/runs/recover_runs.h"
 #include "core/journal/run_directory.h"
 #include "core/journal/spool.h"
 #include "tests/cmocka.h"
-#include "tests/master/home.h"
+#include "tests/engine/home.h"
 
 namespace det::test {
 namespace {
@@ -40,8 +40,8 @@ void many_processes_make_and_use_one_store(void **) {
       const auto run = home.start();
       for (uint64_t step = 1; step <= reports; ++step)
         deliver(*run, {metrics(step, "training", static_cast<int64_t>(step), {{"loss", 1}})});
-      run->complete_operation(1, 0.5);
-      run->end_run(master::RunEnd::ok);
+      run->operations().complete(1, 0.5);
+      run->end_run(engine::RunEnd::ok);
       return 0;
     }));
   }
@@ -53,7 +53,7 @@ void many_processes_make_and_use_one_store(void **) {
 
 void of_processes_that_start_one_trial_at_once_one_runs_it(void **) {
   const Home home;
-  home.start()->end_run(master::RunEnd::ok);
+  home.start()->end_run(engine::RunEnd::ok);
   int gate[2], tried[2];
   assert_int_equal(pipe(gate), 0);
   assert_int_equal(pipe(tried), 0);
@@ -61,7 +61,7 @@ void of_processes_that_start_one_trial_at_once_one_runs_it(void **) {
   for (int i = 0; i < 6; ++i) {
     children.push_back(spawn([&] {
       close(gate[1]);
-      std::unique_ptr<master::Master> run;
+      std::unique_ptr<engine::RunBackend> run;
       const Code code = code_of([&] { run = home.resume(1); });
       char byte = 0;
       (void)!write(tried[1], &byte, 1);
@@ -217,7 +217,7 @@ void a_directory_half_made_is_cleared(void **) {
 
 void a_directory_half_made_is_cleared_where_nothing_else_is_left(void **) {
   const Home home;
-  home.start()->end_run(master::RunEnd::ok);
+  home.start()->end_run(engine::RunEnd::ok);
   assert_true(journal::list_run_directories(home.store()).empty());
   std::filesystem::create_directory(home.store() / "runs/.part-x");
   Logger log(LogLevel::error);
@@ -228,7 +228,7 @@ void a_directory_half_made_is_cleared_where_nothing_else_is_left(void **) {
 }  // namespace
 }  // namespace det::test
 
-int test_processes() {
+int test_recovery() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(many_processes_make_and_use_one_store),
@@ -241,5 +241,5 @@ int test_processes() {
       cmocka_unit_test(a_directory_half_made_is_cleared),
       cmocka_unit_test(a_directory_half_made_is_cleared_where_nothing_else_is_left),
   };
-  return cmocka_run_group_tests_name("processes", tests, nullptr, nullptr);
+  return cmocka_run_group_tests_name("recovery", tests, nullptr, nullptr);
 }

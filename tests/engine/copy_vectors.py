@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Copies the vectors of tests/master from a folder that has them all: copy_vectors.py FOLDER."""
+"""Copies the vectors of tests/engine from a folder that has them all: copy_vectors.py FOLDER."""
 import json
 import pathlib
 import sys
 
-TARGET = pathlib.Path(__file__).parents[1] / "data/master/gc.json"
+TARGET = pathlib.Path(__file__).parents[1] / "data/engine/gc.json"
 
 recorded = json.loads((pathlib.Path(sys.argv[1]) / "gc.json").read_text())
 for world in recorded["worlds"]:

@@ -1,7 +1,7 @@
 // Runs that go on: their deadlines, and what is told of them.
 #include "core/launcher/trial_runs.h"
 
-#include "tests/supervisor/experiment.h"
+#include "tests/launcher/experiment.h"
 
 namespace det::test {
 namespace {

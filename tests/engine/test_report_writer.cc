@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "tests/cmocka.h"
-#include "tests/master/home.h"
+#include "tests/engine/home.h"
 
 namespace det::test {
 namespace {
@@ -156,7 +156,7 @@ void a_later_run_archives_what_it_does_again(void **) {
   deliver(*run, {metrics(1, "training", 10, {{"a", 1}}), metrics(2, "training", 20, {{"a", 1}}),
                  metrics(3, "validation", 20, {{"a", 1}}), metrics(4, "gpu", 20, {{"a", 1}}),
                  metrics(5, "gpu", 21, {{"a", 1}}), metrics(6, "validation", 30, {{"a", 1}})});
-  run->end_run(master::RunEnd::ok);
+  run->end_run(engine::RunEnd::ok);
   run = home.resume(1);
   // Training from 20 on; in other groups what lies behind 20.
   deliver(*run, {metrics(1, "training", 20, {{"a", 2}})});
@@ -169,7 +169,7 @@ void other_groups_count_as_one_group(void **) {
   const Home home;
   auto run = home.start();
   deliver(*run, {metrics(1, "gpu", 20, {{"a", 1}}), metrics(2, "training", 20, {{"a", 1}})});
-  run->end_run(master::RunEnd::ok);
+  run->end_run(engine::RunEnd::ok);
   run = home.resume(1);
   deliver(*run, {metrics(1, "cpu", 20, {{"a", 2}})});
   assert_string_equal(home.text(surviving).c_str(), "1training20 2cpu20");
@@ -179,7 +179,7 @@ void a_journal_shipped_late_is_archived_as_if_it_had_come_in_time(void **) {
   const Home home;
   auto run = home.start();
   const JournalKey first = journal_of(*run);
-  run->end_run(master::RunEnd::ok);
+  run->end_run(engine::RunEnd::ok);
   run = home.resume(1);
   deliver(*run, {metrics(1, "training", 20, {{"a", 2}})});
   const std::vector<Report> late{
@@ -194,7 +194,7 @@ void a_late_status_does_not_replace_a_newer_one(void **) {
   const Home home;
   auto run = home.start();
   const JournalKey first = journal_of(*run);
-  run->end_run(master::RunEnd::ok);
+  run->end_run(engine::RunEnd::ok);
   run = home.resume(1);
   Report status;
   status.kind = ReportKind::status;

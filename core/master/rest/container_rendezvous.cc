@@ -1,4 +1,4 @@
-#include "core/master/rest/meeting.h"
+#include "core/master/rest/container_rendezvous.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -107,7 +107,7 @@ void gather(MasterSession &session, config::ClusterInfo &cluster, bool on_slurm)
 
 }  // namespace
 
-void meet_containers(MasterSession &session, config::ClusterInfo &cluster) {
+void rendezvous(MasterSession &session, config::ClusterInfo &cluster) {
   if (cluster.met) return;
   const std::string kind = environment_variable("DET_RESOURCES_TYPE");
   if (kind == "slurm-job" || kind == "k8s-job") {

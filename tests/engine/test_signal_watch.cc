@@ -3,27 +3,27 @@
 #include "core/engine/runs/signal_watch.h"
 #include "core/journal/run_directory.h"
 #include "tests/cmocka.h"
-#include "tests/master/home.h"
+#include "tests/engine/home.h"
 
 namespace det::test {
 namespace {
 
-void ask_to_stop(const Home &home, const master::Master &run) {
+void ask_to_stop(const Home &home, const engine::RunBackend &run) {
   engine::Database store = home.look();
   engine::Transaction transaction(store);
   engine::record_signal(store, run.info().trial_id, run.info().run_id, "pause");
   transaction.commit();
 }
 
-void wake_it(const Home &home, const master::Master &run) {
+void wake_it(const Home &home, const engine::RunBackend &run) {
   journal::wake_ranks(home.store(), run.info().trial_id, run.info().run_id);
 }
 
 // What wait_preemption() answers, while `meanwhile` happens.
 template <class Meanwhile>
-bool wait_while(master::Master &run, const Wake &wake, const Meanwhile &meanwhile) {
+bool wait_while(engine::RunBackend &run, const Wake &wake, const Meanwhile &meanwhile) {
   bool answer = false;
-  std::thread waiter([&] { answer = run.wait_preemption(wake); });
+  std::thread waiter([&] { answer = run.preemption().wait(wake); });
   meanwhile();
   waiter.join();
   return answer;
@@ -34,7 +34,7 @@ void a_signal_given_before_is_seen_at_once(void **) {
   const auto run = home.start();
   ask_to_stop(home, *run);
   const Wake wake;
-  assert_true(run->wait_preemption(wake));
+  assert_true(run->preemption().wait(wake));
 }
 
 void a_signal_wakes_the_run_that_waits(void **) {
@@ -71,14 +71,14 @@ void the_signal_of_another_run_is_not_ours(void **) {
   ask_to_stop(home, *first);
   const Wake wake;
   wake.set();
-  assert_false(second->wait_preemption(wake));
+  assert_false(second->preemption().wait(wake));
 }
 
 void without_its_fifo_a_run_still_learns_of_a_signal(void **) {
   const Home home;
   engine::RunRequest asked = home.request();
   asked.options.recheck = std::chrono::milliseconds(5);
-  const auto run = master::start_embedded_run(asked);
+  const auto run = engine::start_live_run(asked);
   std::filesystem::remove(journal::signal_file(run->run_directory()));
   const Wake wake;
   assert_true(wait_while(*run, wake, [&] {
@@ -91,7 +91,7 @@ void a_signal_of_the_process_itself_counts(void **) {
   const Home home;
   const auto run = home.start();
   const Wake wake;
-  assert_true(wait_while(*run, wake, [&] { run->note_preemption("SIGTERM"); }));
+  assert_true(wait_while(*run, wake, [&] { run->preemption().note("SIGTERM"); }));
   assert_string_equal(home.text("SELECT reason FROM signals").c_str(), "SIGTERM");
 }
 
@@ -99,7 +99,7 @@ void the_first_reason_stays(void **) {
   const Home home;
   const auto run = home.start();
   ask_to_stop(home, *run);
-  run->note_preemption("SIGTERM");
+  run->preemption().note("SIGTERM");
   assert_string_equal(home.text("SELECT reason FROM signals").c_str(), "pause");
 }
 

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "tests/cmocka.h"
-#include "tests/master/home.h"
+#include "tests/engine/home.h"
 
 namespace det::test {
 namespace {
@@ -115,7 +115,7 @@ void a_rollback_of_the_best_leaves_the_best_of_the_rest(void **) {
   auto run = home.start(searching(true));
   deliver(*run, {metrics(1, "validation", 10, {{"loss", 2}}),
                  metrics(2, "validation", 20, {{"loss", 1}})});
-  run->end_run(master::RunEnd::ok);
+  run->end_run(engine::RunEnd::ok);
   run = home.resume(1);
   deliver(*run, {metrics(1, "validation", 20, {{"loss", 5}})});
   assert_equal(run->best_validation(), 2);
@@ -125,7 +125,7 @@ void archived_validations_do_not_count(void **) {
   const Home home;
   auto run = home.start(searching(true));
   deliver(*run, {metrics(1, "validation", 10, {{"loss", 1}})});
-  run->end_run(master::RunEnd::ok);
+  run->end_run(engine::RunEnd::ok);
   run = home.resume(1);
   deliver(*run, {metrics(1, "validation", 5, {{"loss", 2}})});
   assert_equal(run->best_validation(), 2);

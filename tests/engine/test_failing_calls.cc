@@ -12,8 +12,8 @@
 
 #include "core/base/uuid.h"
 #include "tests/cmocka.h"
+#include "tests/engine/home.h"
 #include "tests/failing_memory.h"
-#include "tests/master/home.h"
 #include "tests/sanitizer.h"
 
 namespace {
@@ -143,7 +143,7 @@ void live(const Home &home, const std::function<void()> &start_faults,
   engine::RunRequest asked = home.request();
   asked.config = searching;
   if (arm_at_start) start_faults();
-  const auto run = insist([&] { return master::start_embedded_run(asked); });
+  const auto run = insist([&] { return engine::start_live_run(asked); });
   if (!arm_at_start) start_faults();
   std::vector<std::string> conflicts;
   for (uint64_t step = 1; step <= 3; ++step) {
@@ -156,16 +156,16 @@ void live(const Home &home, const std::function<void()> &start_faults,
     conflicts.insert(conflicts.end(), delivery.conflicts.begin(), delivery.conflicts.end());
   }
   insist([&] {
-    run->report_checkpoint({"c", {{"steps_completed", 3}}, {}, Json::object()});
+    run->checkpoints().report({"c", {{"steps_completed", 3}}, {}, Json::object()});
     return 0;
   });
   const auto best = insist([&] { return run->best_validation(); });
   insist([&] {
-    if (!run->current_operation().completed) run->complete_operation(9, 0.5);
+    if (!run->operations().current().completed) run->operations().complete(9, 0.5);
     return 0;
   });
   insist([&] {
-    run->end_run(master::RunEnd::ok);
+    run->end_run(engine::RunEnd::ok);
     return 0;
   });
   end_faults();
