@@ -121,6 +121,19 @@ void a_rollback_of_the_best_leaves_the_best_of_the_rest(void **) {
   assert_equal(run->best_validation(), 2);
 }
 
+void of_equal_validations_the_first_stays_when_the_best_is_rolled_back(void **) {
+  const Home home;
+  auto run = home.start(searching(true));
+  deliver(*run,
+          {metrics(1, "validation", 10, {{"loss", 2}}), metrics(2, "validation", 20, {{"loss", 2}}),
+           metrics(3, "validation", 30, {{"loss", 1}})});
+  run->end_run(engine::RunEnd::ok);
+  run = home.resume(1);
+  deliver(*run, {metrics(1, "validation", 30, {{"loss", 5}})});
+  assert_int_equal(
+      home.count("SELECT steps FROM trials JOIN metrics ON metrics.id=best_validation"), 10);
+}
+
 void archived_validations_do_not_count(void **) {
   const Home home;
   auto run = home.start(searching(true));
@@ -148,6 +161,7 @@ int test_best_validation() {
       cmocka_unit_test(a_metric_reported_again_with_another_value_does_not_count),
       cmocka_unit_test(the_best_trial_comes_from_an_index),
       cmocka_unit_test(a_rollback_of_the_best_leaves_the_best_of_the_rest),
+      cmocka_unit_test(of_equal_validations_the_first_stays_when_the_best_is_rolled_back),
       cmocka_unit_test(archived_validations_do_not_count),
   };
   return cmocka_run_group_tests_name("best_validation", tests, nullptr, nullptr);

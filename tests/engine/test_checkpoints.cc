@@ -73,7 +73,7 @@ using Ids = std::vector<std::string>;
 
 Ids withdrawn(engine::LiveRun &run, const std::set<std::string> &held) {
   Ids ids;
-  for (const auto &one : run.checkpoints().checkpoints().withdraw_superseded(held)) ids.push_back(one.id);
+  for (const auto &one : run.checkpoints().withdraw_superseded(held)) ids.push_back(one.id);
   return ids;
 }
 
@@ -195,7 +195,7 @@ void what_somebody_began_to_delete_is_told_apart(const World &world) {
   auto run = world.start();
   for (int i = 1; i <= 3; ++i) run->checkpoints().report(checkpoint("at" + std::to_string(i), i));
   assert_true(run->checkpoints().withdraw("at1"));
-  const auto found = run->checkpoints().checkpoints().withdraw_superseded({});
+  const auto found = run->checkpoints().withdraw_superseded({});
   assert_int_equal(found.size(), 2);
   for (const auto &one : found) assert_int_equal(one.was_complete, one.id == "at2");
 }

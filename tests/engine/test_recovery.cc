@@ -1,6 +1,8 @@
 // Many processes and one store, and what is left of those that die.
 #include <sys/wait.h>
 
+#include <algorithm>
+
 #include "core/engine/runs/recover_runs.h"
 #include "core/journal/run_directory.h"
 #include "core/journal/spool.h"
@@ -205,6 +207,37 @@ void of_processes_that_are_one_rank_at_once_one_gets_its_directory(void **) {
   assert_int_equal(journals, 20);
 }
 
+// It is forked before the store is open, which must not be carried over.
+void a_rank_that_is_killed_is_recorded_as_dead(void **) {
+  const Home home;
+  int tickets[2];
+  assert_int_equal(pipe(tickets), 0);
+  const pid_t worker = spawn([&] {
+    std::string text(1 << 16, '\0');
+    text.resize(
+        static_cast<size_t>(std::max<ssize_t>(read(tickets[0], text.data(), text.size()), 0)));
+    const auto joined =
+        engine::join_live_run(engine::ticket_from_json(parse_json(text, "a ticket")), 1, nullptr);
+    kill(getpid(), SIGKILL);
+    return joined ? 1 : 2;
+  });
+  engine::RunRequest asked = home.request();
+  asked.workers = {{0, ProcessIdentity::of(worker)}};
+  const auto chief = engine::start_live_run(asked);
+  const std::string ticket = to_wire(engine::to_json(engine::RunTicket{
+      home.store(), chief->journal_id(), ProcessIdentity::current(), chief->info()}));
+  assert_int_equal(write(tickets[1], ticket.data(), ticket.size()), ticket.size());
+  assert_int_equal(status_of(worker), -SIGKILL);
+  close(tickets[0]);
+  close(tickets[1]);
+  Logger log(LogLevel::error);
+  engine::recover_runs(home.store(), log);
+  assert_string_equal(home.text("SELECT exit FROM ranks WHERE rank=1").c_str(), "died");
+  assert_int_equal(home.count("SELECT COUNT(*) FROM runs WHERE exit IS NULL"), 1);  // the chief's
+  chief->end_run(engine::RunEnd::ok);
+  assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "died");
+}
+
 void a_directory_half_made_is_cleared(void **) {
   const Home home;
   const auto alive = home.start();
@@ -238,6 +271,7 @@ int test_recovery() {
       cmocka_unit_test(a_journal_that_cannot_be_shipped_stays),
       cmocka_unit_test(journals_of_a_run_that_the_store_lost_are_set_aside),
       cmocka_unit_test(of_processes_that_are_one_rank_at_once_one_gets_its_directory),
+      cmocka_unit_test(a_rank_that_is_killed_is_recorded_as_dead),
       cmocka_unit_test(a_directory_half_made_is_cleared),
       cmocka_unit_test(a_directory_half_made_is_cleared_where_nothing_else_is_left),
   };
