@@ -11,7 +11,6 @@
 #include "core/engine/records/custom_searches.h"
 #include "core/engine/records/deletion.h"
 #include "core/engine/records/experiments.h"
-#include "core/engine/records/stored_metrics.h"
 #include "core/engine/records/trials.h"
 #include "core/engine/store.h"
 

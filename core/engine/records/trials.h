@@ -1,8 +1,9 @@
-// The trials of a store: listed, found and read. Answers are JSON objects whose keys docs/client.md
-// lists.
+// The trials of a store and their metrics: listed, found and read. Answers are JSON objects whose
+// keys docs/client.md lists.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,21 @@ class Trials {
   std::vector<DeliveredJournal> delivered_journals(int64_t trial_id);
   // For a display, from few rows.
   TrialSummary summary(int64_t trial_id);
+
+ private:
+  Database &records() { return store_.database(); }
+
+  Store &store_;
+};
+
+// Used by any thread.
+class StoredMetrics {
+ public:
+  explicit StoredMetrics(Store &store) : store_(store) {}
+
+  // As text, which is what a store has of it: a page is long, and need not be taken apart.
+  std::string text(int64_t trial_id, const std::optional<std::string> &group, const Page &page);
+  Json names(int64_t trial_id);
 
  private:
   Database &records() { return store_.database(); }

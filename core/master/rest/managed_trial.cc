@@ -7,7 +7,6 @@
 #include "core/codec/operation.h"
 #include "core/codec/preemption.h"
 #include "core/codec/run.h"
-#include "core/master/rest/wait.h"
 
 namespace det::master {
 

@@ -2,6 +2,7 @@
 // in common.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 
 #include "core/base/log.h"
 #include "core/base/process.h"
+#include "core/base/wake.h"
 #include "core/codec/checkpoints.h"
 #include "core/engine/runs/run_backend.h"
 #include "core/master/rest/delivery.h"
@@ -96,5 +98,8 @@ class RestTrial : public engine::RunBackend {
   RestDelivery delivery_;
   RestCheckpoints checkpoints_;
 };
+
+// Waits until then, or until `wake` is set: true.
+bool wait_until(std::chrono::steady_clock::time_point then, const Wake &wake);
 
 }  // namespace det::master

@@ -6,7 +6,6 @@
 #include "core/codec/unmanaged.h"
 #include "core/journal/run_directory.h"
 #include "core/master/rest/final_state.h"
-#include "core/master/rest/wait.h"
 #include "core/search/single.h"
 
 namespace det::master {
