@@ -1,21 +1,83 @@
 #include "core/tensors/file_writer.h"
 
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/storage/block_checksum.h"
 #include "core/storage/progress.h"
 #include "core/tensors/cuda_memory.h"
-#include "core/tensors/gathered_write.h"
 
 namespace det::tensors {
 
 namespace {
+
+// Bytes from many places in memory, written side by side with few calls and summed up meanwhile.
+class GatheredWrite {
+ public:
+  GatheredWrite(int fd, uint64_t offset, std::string described, storage::Progress *progress)
+      : fd_(fd), offset_(offset), described_(std::move(described)), progress_(progress) {}
+
+  // `data` must stay until the flush.
+  void add(const char *data, uint64_t size);
+  void flush();
+
+  // Of all that was added.
+  uint64_t checksum() const { return sum_.value(); }
+
+ private:
+  const int fd_;
+  uint64_t offset_;  // of what is pending
+  const std::string described_;
+  storage::Progress *const progress_;
+  Checksum sum_;
+  std::vector<iovec> pending_;
+  size_t pending_size_ = 0;
+};
+
+// As much as stays in the processor's cache from the sum to the write; and pieces a call.
+constexpr size_t most_bytes = size_t{256} << 10;
+constexpr size_t most_pieces = 256;
+
+void GatheredWrite::add(const char *data, uint64_t size) {
+  while (size > 0) {
+    const size_t now = std::min<uint64_t>(size, most_bytes - pending_size_);
+    sum_.add(data, now);
+    pending_.push_back({const_cast<char *>(data), now});
+    pending_size_ += now;
+    if (pending_size_ == most_bytes || pending_.size() == most_pieces) flush();
+    data += now;
+    size -= now;
+  }
+}
+
+void GatheredWrite::flush() {
+  for (size_t first = 0; first < pending_.size();) {
+    const ssize_t put =
+        pwritev(fd_, pending_.data() + first, static_cast<int>(pending_.size() - first),
+                static_cast<off_t>(offset_));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) OsFailure{errno}.raise("writing " + described_);
+    auto left = static_cast<size_t>(put);
+    offset_ += left;
+    if (progress_ != nullptr) progress_->add_bytes(left);
+    for (; first < pending_.size() && left >= pending_[first].iov_len; ++first)
+      left -= pending_[first].iov_len;
+    if (left == 0) continue;
+    pending_[first].iov_base = static_cast<char *>(pending_[first].iov_base) + left;
+    pending_[first].iov_len -= left;
+  }
+  pending_.clear();
+  pending_size_ = 0;
+}
 
 // What lies side by side in memory, and where it goes in the file.
 struct Span {

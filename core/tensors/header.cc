@@ -6,15 +6,162 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <unordered_set>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/tensors/header_parser.h"
 #include "core/tensors/tensor.h"
 
 namespace det::tensors {
 
 namespace {
+
+// Takes the JSON of a header apart while it is read: no document of it is made, which would be many
+// times as large, and nothing else than what the format has is let through. The JSON library calls
+// it.
+class HeaderParser {
+ public:
+  // `refuse` must throw.
+  using Refuse = std::function<void(const std::string &problem)>;
+  HeaderParser(Header &header, Refuse refuse) : header_(header), refuse_(std::move(refuse)) {}
+
+  bool start_object(size_t);
+  bool key(std::string &name);
+  bool end_object();
+  bool start_array(size_t);
+  bool end_array();
+  bool string(std::string &value);
+  bool number_unsigned(uint64_t value);
+  bool null() { return refuse("null"); }
+  bool boolean(bool) { return refuse("true or false"); }
+  bool number_integer(int64_t) { return refuse("a negative number"); }
+  bool number_float(double, const std::string &) { return refuse("a fraction"); }
+  bool binary(Json::binary_t &) { return refuse("binary data"); }
+  bool parse_error(size_t, const std::string &, const Json::exception &e);
+
+ private:
+  enum class Place { outside, top, metadata, tensor };
+  enum class Field { none, dtype, shape, offsets };
+
+  bool refuse(const std::string &found) const;
+  bool tensor_key(const std::string &name);
+
+  Header &header_;
+  const Refuse refuse_;
+  Place place_ = Place::outside;
+  Field field_ = Field::none;
+  bool in_array_ = false;
+  std::string name_;  // the last key on top
+  std::string metadata_name_;
+  std::unordered_set<std::string> names_;
+  unsigned fields_ = 0;  // those that the tensor has, a bit for each
+  Shape offsets_;
+};
+
+constexpr unsigned all_fields = 0b1110;  // of Field
+
+bool HeaderParser::refuse(const std::string &found) const {
+  refuse_(name_.empty() ? found + " in its header" : found + " at " + quoted_name(name_));
+  return false;
+}
+
+bool HeaderParser::start_object(size_t) {
+  if (place_ == Place::outside) {
+    place_ = Place::top;
+  } else if (place_ == Place::top && name_ == metadata_key) {
+    place_ = Place::metadata;
+  } else if (place_ == Place::top) {
+    place_ = Place::tensor;
+    header_.tensors.push_back({name_, Dtype::u8, {}});
+    fields_ = 0;
+  } else {
+    return refuse("an object too many");
+  }
+  return true;
+}
+
+bool HeaderParser::key(std::string &name) {
+  if (place_ == Place::tensor) return tensor_key(name);
+  if (place_ == Place::metadata) {
+    if (header_.metadata.contains(name)) return refuse("the key " + quoted_name(name) + " twice");
+    metadata_name_ = std::move(name);
+    return true;
+  }
+  name_ = std::move(name);
+  if (!names_.insert(name_).second) {
+    refuse_("tensor " + quoted_name(name_) + " is there twice");
+    return false;
+  }
+  return true;
+}
+
+bool HeaderParser::tensor_key(const std::string &name) {
+  field_ = name == "dtype"          ? Field::dtype
+           : name == "shape"        ? Field::shape
+           : name == "data_offsets" ? Field::offsets
+                                    : Field::none;
+  const unsigned bit = 1U << static_cast<unsigned>(field_);
+  if (field_ == Field::none) return refuse("the unknown field " + quoted_name(name));
+  if ((fields_ & bit) != 0) return refuse("the field " + quoted_name(name) + " twice");
+  fields_ |= bit;
+  return true;
+}
+
+bool HeaderParser::end_object() {
+  if (place_ == Place::tensor && fields_ != all_fields)
+    return refuse("no dtype, shape or data_offsets");
+  field_ = Field::none;
+  place_ = place_ == Place::top ? Place::outside : Place::top;
+  return true;
+}
+
+bool HeaderParser::start_array(size_t) {
+  if (in_array_ || (field_ != Field::shape && field_ != Field::offsets))
+    return refuse("an array too many");
+  in_array_ = true;
+  offsets_.clear();
+  return true;
+}
+
+bool HeaderParser::end_array() {
+  in_array_ = false;
+  if (field_ == Field::offsets) {
+    if (offsets_.size() != 2) return refuse("data_offsets that are not two");
+    header_.tensors.back().begin = offsets_[0];
+    header_.tensors.back().end = offsets_[1];
+  }
+  return true;
+}
+
+bool HeaderParser::string(std::string &value) {
+  if (place_ == Place::metadata) {
+    header_.metadata.emplace(metadata_name_, std::move(value));
+    return true;
+  }
+  if (field_ != Field::dtype) return refuse("a text");
+  const std::optional<Dtype> dtype = dtype_named(value);
+  if (!dtype) return refuse("the unknown dtype " + quoted_name(value));
+  header_.tensors.back().dtype = *dtype;
+  return true;
+}
+
+bool HeaderParser::number_unsigned(uint64_t value) {
+  if (!in_array_) return refuse("a number");
+  Shape &numbers = field_ == Field::shape ? header_.tensors.back().shape : offsets_;
+  if (numbers.size() == most_dimensions) return refuse("too many dimensions");
+  numbers.push_back(value);
+  return true;
+}
+
+bool HeaderParser::parse_error(size_t, const std::string &, const Json::exception &e) {
+  const char *detail = std::strstr(e.what(), "] ");
+  refuse_(std::string("its header is not valid JSON: ") +
+          (detail != nullptr ? detail + 2 : e.what()));
+  return false;
+}
 
 constexpr uint64_t length_size = 8;
 constexpr uint64_t alignment = 8;
