@@ -1,18 +1,326 @@
 #include "core/config/experiment/yaml.h"
 
+#include <yaml.h>
+
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <new>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/base64.h"
+#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/utf8.h"
-#include "core/config/experiment/yaml_events.h"
-#include "core/config/experiment/yaml_scalar.h"
 
 namespace det::config {
 
 namespace {
+
+// The events of a YAML text, as libyaml reads it, and what is wrong with one that is none.
+class YamlEvents {
+ public:
+  explicit YamlEvents(const std::string &text);
+  YamlEvents(const YamlEvents &) = delete;
+  YamlEvents &operator=(const YamlEvents &) = delete;
+  ~YamlEvents();
+
+  // Valid until the next call. Throws YamlError.
+  const yaml_event_t &next();
+
+ private:
+  [[noreturn]] void refuse_text() const;
+  [[noreturn]] void refuse_bytes() const;
+
+  std::string text_;
+  yaml_parser_t parser_{};
+  yaml_event_t event_{};
+};
+
+// The value of four hexadecimal digits behind a \u at `at`; 0 where there is no such escape.
+uint32_t escaped(const std::string &text, size_t at) {
+  if (text.compare(at, 2, "\\u") != 0 || at + 6 > text.size()) return 0;
+  uint32_t value = 0;
+  const char *first = text.data() + at + 2;
+  const auto [stop, error] = std::from_chars(first, first + 4, value, 16);
+  return error == std::errc() && stop == first + 4 ? value : 0;
+}
+
+// JSON writes characters beyond 16 bits as two escapes, YAML as one.
+std::string with_yaml_escapes(const std::string &json) {
+  std::string yaml;
+  for (size_t at = 0; at < json.size();) {
+    const uint32_t high = json[at] == '\\' ? escaped(json, at) : 0;
+    const uint32_t low = high >> 10U == 0x36 ? escaped(json, at + 6) : 0;
+    // An escaped backslash is no start of an escape.
+    size_t taken = json[at] == '\\' && at + 1 < json.size() ? 2 : 1;
+    if (low >> 10U == 0x37) {
+      std::array<char, 11> escape{};
+      std::snprintf(escape.data(), escape.size(), "\\U%08x",
+                    0x10000 + ((high & 0x3ffU) << 10U) + (low & 0x3ffU));
+      yaml += escape.data();
+      taken = 12;
+    } else {
+      yaml.append(json, at, taken);
+    }
+    at += taken;
+  }
+  return yaml;
+}
+
+bool is_json(const std::string &text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin != text.npos && text[begin] == '{';
+}
+
+// The line of that number, from 0, without its end; empty behind the last.
+std::string_view line_at(std::string_view text, size_t number) {
+  for (; number > 0; --number)
+    text.remove_prefix(text.find('\n') != text.npos ? text.find('\n') + 1 : text.size());
+  return text.substr(0, std::min(text.find_first_of("\r\n"), text.size()));
+}
+
+bool has_tab_indent(std::string_view line) {
+  const size_t first = line.find_first_not_of(' ');
+  return first != line.npos && line[first] == '\t';
+}
+
+// The rest of a line from the column, from 0, without a comment and not too long to be quoted.
+std::string word_at(std::string_view line, size_t column) {
+  for (; column > 0 && !line.empty(); --column) take_character(line);
+  line = line.substr(0, std::min(line.find(" #"), line.size()));
+  line = line.substr(0, line.find_last_not_of(" \t") + 1);
+  std::string word;
+  for (int length = 0; !line.empty(); ++length) {
+    if (length == 40) return word + "...";
+    const std::string_view before = line;
+    take_character(line);
+    word += before.substr(0, before.size() - line.size());
+  }
+  return word;
+}
+
+// What libyaml says, and what we say; in `text` %s is the word at the place, %p the place where
+// what was being read began.
+struct Wording {
+  const char *problem;
+  const char *context;  // null: any
+  bool at_context;      // the place to look at is where that began
+  const char *text;
+};
+
+constexpr std::array wordings = {
+    Wording{"could not find expected ':'", nullptr, true,
+            "'%s' is no key without a ':' behind it; write KEY: VALUE"},
+    Wording{"mapping values are not allowed in this context", nullptr, false,
+            "a ':' cannot stand here; check the indentation, and put a text that has ': ' in it "
+            "into quotes"},
+    Wording{"block sequence entries are not allowed in this context", nullptr, false,
+            "a list cannot begin here; write its '- ' in a line below"},
+    Wording{"mapping keys are not allowed in this context", nullptr, false,
+            "a '?' cannot stand here; put a text that begins with it into quotes"},
+    Wording{"found unexpected end of stream", "while scanning a quoted scalar", true,
+            "the quote that begins here is never closed"},
+    Wording{"found unexpected document indicator", "while scanning a quoted scalar", true,
+            "the quote that begins here is not closed before the document ends"},
+    Wording{"found unknown escape character", nullptr, false,
+            "there is no such escape; in double quotes a backslash is written \\\\, in single "
+            "quotes it stands for itself"},
+    Wording{"did not find expected hexdecimal number", nullptr, false,
+            "\\x, \\u and \\U are followed by 2, 4 and 8 hexadecimal digits"},
+    Wording{"found invalid Unicode character escape code", nullptr, false,
+            "this escape is no Unicode character"},
+    Wording{"found character that cannot start any token", nullptr, false,
+            "'%s' must be in quotes: no value begins with such a character"},
+    Wording{"did not find expected alphabetic or numeric character", "while scanning an alias",
+            true, "'%s' must be in quotes: without them its * is an alias without a name"},
+    Wording{"did not find expected alphabetic or numeric character", "while scanning an anchor",
+            true, "'%s' must be in quotes: without them its & is an anchor without a name"},
+    Wording{"did not find expected comment or line break", "while scanning a block scalar", true,
+            "'%s' must be in quotes: behind | and > the text begins in the next line"},
+    Wording{"found undefined tag handle", nullptr, false,
+            "'%s' must be in quotes: without them its ! begins a tag, which nothing defines"},
+    Wording{nullptr, "while scanning a tag", true,
+            "'%s' must be in quotes: without them its ! begins a tag"},
+    Wording{"did not find expected ',' or ']'", nullptr, false,
+            "the list that begins in %p needs a ',' or ']' here"},
+    Wording{"did not find expected ',' or '}'", nullptr, false,
+            "the object that begins in %p needs a ',' or '}' here"},
+    Wording{"did not find expected node content", "while parsing a flow node", false,
+            "a value, or the ']' or '}' of what is open, is missing here"},
+    Wording{"did not find expected node content", nullptr, false, "there is no value here"},
+    Wording{"did not find expected key", nullptr, false,
+            "this is no key of the object that begins in %p; check the indentation, and the quotes "
+            "above"},
+    Wording{"did not find expected '-' indicator", nullptr, false,
+            "this is no entry of the list that begins in %p, whose entries begin with '- '; check "
+            "the indentation"},
+    Wording{"did not find expected <document start>", nullptr, false,
+            "this does not continue what stands above it; check the indentation"},
+    Wording{"found a tab character", nullptr, false,
+            "this line is indented with a tab; YAML takes only spaces"},
+};
+
+bool fits(const Wording &wording, const yaml_parser_t &parser) {
+  const auto has = [](const char *said, const char *wanted) {
+    return wanted == nullptr || (said != nullptr && std::strstr(said, wanted) != nullptr);
+  };
+  return has(parser.problem, wording.problem) && has(parser.context, wording.context);
+}
+
+void replace(std::string &text, std::string_view from, const std::string &to) {
+  if (const size_t at = text.find(from); at != text.npos) text.replace(at, from.size(), to);
+}
+
+int from_one(size_t number) { return static_cast<int>(number) + 1; }
+
+YamlEvents::YamlEvents(const std::string &text)
+    : text_(is_json(text) ? with_yaml_escapes(text) : text) {
+  if (yaml_parser_initialize(&parser_) == 0) throw std::bad_alloc();
+  yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
+  // Bytes are not of the type that the library reads; it has no other use for it.
+  yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char *>(text_.data()),
+                               text_.size());
+}
+
+YamlEvents::~YamlEvents() {
+  yaml_event_delete(&event_);
+  yaml_parser_delete(&parser_);
+}
+
+const yaml_event_t &YamlEvents::next() {
+  yaml_event_delete(&event_);
+  if (yaml_parser_parse(&parser_, &event_) != 0) return event_;
+  if (parser_.error == YAML_MEMORY_ERROR) throw std::bad_alloc();
+  if (parser_.error == YAML_READER_ERROR) refuse_bytes();
+  refuse_text();
+}
+
+void YamlEvents::refuse_bytes() const {
+  const std::string_view read = std::string_view(text_).substr(0, parser_.problem_offset);
+  const auto lines = static_cast<size_t>(std::ranges::count(read, '\n'));
+  throw YamlError(from_one(lines), 0, "there is a control character; this is no text");
+}
+
+void YamlEvents::refuse_text() const {
+  const std::string_view line = line_at(text_, parser_.problem_mark.line);
+  const auto *found = std::find_if(wordings.begin(), wordings.end(),
+                                   [&](const Wording &wording) { return fits(wording, parser_); });
+  const bool at_context = found != wordings.end() && found->at_context;
+  const yaml_mark_t &mark = at_context ? parser_.context_mark : parser_.problem_mark;
+  std::string message = found != wordings.end() ? found->text : parser_.problem;
+  if (has_tab_indent(line)) message = wordings.back().text;
+  replace(message, "%s", word_at(line_at(text_, mark.line), mark.column));
+  replace(message, "%p",
+          "line " + std::to_string(from_one(parser_.context_mark.line)) + ", column " +
+              std::to_string(from_one(parser_.context_mark.column)));
+  throw YamlError(from_one(mark.line), from_one(mark.column), message);
+}
+
+// What a YAML 1.1 scalar means.
+template <size_t n>
+bool is_one_of(const std::array<std::string_view, n> &words, std::string_view text) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+constexpr std::array<std::string_view, 5> nulls = {"", "~", "null", "Null", "NULL"};
+constexpr std::array<std::string_view, 11> truths = {"y",    "Y",    "yes", "Yes", "YES", "true",
+                                                     "True", "TRUE", "on",  "On",  "ON"};
+constexpr std::array<std::string_view, 11> lies = {"n",     "N",     "no",  "No",  "NO", "false",
+                                                   "False", "FALSE", "off", "Off", "OFF"};
+constexpr std::array<std::string_view, 12> not_finite = {".nan",  ".NaN",  ".NAN",  ".inf",
+                                                         ".Inf",  ".INF",  "+.inf", "+.Inf",
+                                                         "+.INF", "-.inf", "-.Inf", "-.INF"};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// 0x1F, 0o17, 017, 0b11, 42, each with a sign or without.
+std::optional<double> parse_integer(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  int base = 10;
+  if (text.size() > 1 && text[0] == '0') {
+    const char mark = text[1];
+    base = mark == 'x' || mark == 'X' ? 16 : mark == 'b' || mark == 'B' ? 2 : 8;
+    text.remove_prefix(base == 8 && mark != 'o' && mark != 'O' ? 1 : 2);
+  }
+  uint64_t value = 0;
+  const char *end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, base);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return negative && value != 0 ? -static_cast<double>(value) : static_cast<double>(value);
+}
+
+// Digits with a point and an exponent; not what is too large for a double.
+std::optional<double> parse_float(std::string_view text) {
+  const bool is_signed = text.starts_with('+') || text.starts_with('-');
+  const std::string_view unsigned_text = text.substr(is_signed ? 1 : 0);
+  if (unsigned_text.empty() || (!is_digit(unsigned_text[0]) && unsigned_text[0] != '.'))
+    return std::nullopt;
+  const std::string_view digits = text.starts_with('+') ? unsigned_text : text;
+  double value = 0;
+  const char *end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, value);
+  if (stop != end) return std::nullopt;
+  if (error == std::errc()) return value;
+  // Out of range: too small is zero, too large is no number.
+  const bool tiny = digits.find("e-") != digits.npos || digits.find("E-") != digits.npos;
+  return tiny ? std::optional(0.0) : std::nullopt;
+}
+
+std::string without_underscores(std::string text) {
+  std::erase(text, '_');
+  return text;
+}
+
+// A number as JSON readers see it that know doubles only: whole when it is, as far as an int64_t
+// reaches.
+Json number_as_double(double value) {
+  constexpr double limit = 9223372036854775808.0;  // 2^63
+  const bool whole = std::trunc(value) == value && value >= -limit && value < limit;
+  if (whole && !(value == 0 && std::signbit(value))) return static_cast<int64_t>(value);
+  return value;
+}
+
+// An unquoted scalar: null, true or false, a number, else the text itself. None for NaN and the
+// infinities, which JSON cannot hold.
+std::optional<Json> resolve_plain_scalar(const std::string &text) {
+  if (is_one_of(nulls, text)) return Json(nullptr);
+  if (is_one_of(truths, text)) return Json(true);
+  if (is_one_of(lies, text)) return Json(false);
+  if (is_one_of(not_finite, text)) return std::nullopt;
+  const char first = text[0];
+  if (!is_digit(first) && first != '+' && first != '-' && first != '.') return Json(text);
+  const std::string digits = without_underscores(text);
+  std::optional<double> number = parse_integer(digits);
+  if (!number) number = parse_float(digits);
+  return number ? number_as_double(*number) : Json(text);
+}
+
+// An unquoted scalar with a tag of YAML's own, such as "int" for !!int. None for what is no such
+// thing, and as above.
+std::optional<Json> resolve_tagged_scalar(const std::string &tag, const std::string &text) {
+  if (tag == "binary") {
+    const std::optional<std::string> bytes = from_base64(text);
+    return bytes ? std::optional<Json>(to_utf8(*bytes)) : std::nullopt;
+  }
+  const bool is_number = tag == "int" || tag == "float";
+  if (!is_number && tag != "null" && tag != "bool") return Json(text);
+  std::optional<Json> value = resolve_plain_scalar(text);
+  const bool fits = value && (tag == "null"   ? value->is_null()
+                              : tag == "bool" ? value->is_boolean()
+                                              : value->is_number());
+  if (!fits || (tag == "int" && !parse_integer(without_underscores(text)))) return std::nullopt;
+  return value;
+}
 
 constexpr const char *tag_prefix = "tag:yaml.org,2002:";
 
