@@ -16,8 +16,8 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/profiler/regions.h"
-#include "core/profiler/trace_reader.h"
+#include "core/profiler/regions/regions.h"
+#include "core/profiler/regions/trace_reader.h"
 
 namespace det::client {
 

@@ -25,7 +25,7 @@
 #include "core/context/train.h"
 #include "core/journal/shipper.h"
 #include "core/journal/spool.h"
-#include "core/profiler/regions.h"
+#include "core/profiler/regions/regions.h"
 #include "core/tensorboard/event_file.h"
 #include "core/tensorboard/event_queue.h"
 #include "core/tensorboard/event_writer.h"

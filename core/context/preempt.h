@@ -12,7 +12,7 @@
 #include "core/context/lifetime.h"
 #include "core/context/process/signals.h"
 #include "core/engine/runs/run_backend.h"
-#include "core/profiler/regions.h"
+#include "core/profiler/regions/regions.h"
 
 namespace det::context {
 

@@ -12,7 +12,7 @@
 #include "core/base/json.h"
 #include "core/base/printable.h"
 #include "core/base/report.h"
-#include "core/profiler/gpu.h"
+#include "core/profiler/gpu/gpu.h"
 #include "core/profiler/samplers.h"
 
 namespace det::context {

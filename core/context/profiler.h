@@ -11,7 +11,7 @@
 #include "core/context/lifetime.h"
 #include "core/journal/shipper.h"
 #include "core/journal/spool.h"
-#include "core/profiler/regions.h"
+#include "core/profiler/regions/regions.h"
 #include "core/profiler/sampling.h"
 
 namespace det::context {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/context/lifetime.h"
-#include "core/profiler/regions.h"
+#include "core/profiler/regions/regions.h"
 #include "core/tensorboard/event_queue.h"
 #include "core/tensorboard/files.h"
 #include "core/tensorboard/histogram.h"

@@ -16,7 +16,7 @@
 #include "core/engine/runs/run_backend.h"
 #include "core/journal/shipper.h"
 #include "core/journal/spool.h"
-#include "core/profiler/regions.h"
+#include "core/profiler/regions/regions.h"
 
 namespace det::context {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "core/profiler/gpu.h"
+#include "core/profiler/gpu/gpu.h"
 
 namespace {
 

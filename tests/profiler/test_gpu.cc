@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/file.h"
-#include "core/profiler/gpu.h"
+#include "core/profiler/gpu/gpu.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/profiler/fake_nvml.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/run_command.h"
-#include "core/profiler/nvidia_gpus.h"
+#include "core/profiler/gpu/nvidia_gpus.h"
 #include "tests/profiler/figures.h"
 
 namespace {

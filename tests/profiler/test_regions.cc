@@ -1,5 +1,5 @@
 // Sums and traces of regions, by a clock that the test sets.
-#include "core/profiler/regions.h"
+#include "core/profiler/regions/regions.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/file.h"
-#include "core/profiler/trace_reader.h"
+#include "core/profiler/regions/trace_reader.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/temporary_directory.h"

@@ -10,7 +10,7 @@
 
 #include "core/base/file.h"
 #include "core/engine/experiment.h"
-#include "core/profiler/trace_file.h"
+#include "core/profiler/regions/trace_file.h"
 
 namespace det::engine {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/log.h"
-#include "core/profiler/nvml.h"
+#include "core/profiler/gpu/nvml.h"
 #include "core/profiler/sampler.h"
 #include "core/profiler/samplers.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/profiler/gpu.h"
+#include "core/profiler/gpu/gpu.h"
 
 namespace det::profiler {
 

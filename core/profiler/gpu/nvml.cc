@@ -1,4 +1,4 @@
-#include "core/profiler/nvml.h"
+#include "core/profiler/gpu/nvml.h"
 
 #include <dlfcn.h>
 

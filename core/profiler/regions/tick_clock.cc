@@ -1,4 +1,4 @@
-#include "core/profiler/tick_clock.h"
+#include "core/profiler/regions/tick_clock.h"
 
 #include <ctime>
 #include <exception>

@@ -1,4 +1,4 @@
-#include "core/profiler/trace_file.h"
+#include "core/profiler/regions/trace_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

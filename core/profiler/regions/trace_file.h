@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "core/base/report.h"
-#include "core/profiler/trace_layout.h"
+#include "core/profiler/regions/trace_layout.h"
 
 namespace det::profiler {
 

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/profiler/tick_clock.h"
+#include "core/profiler/regions/tick_clock.h"
 
 namespace det::profiler {
 

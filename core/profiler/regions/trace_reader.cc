@@ -1,4 +1,4 @@
-#include "core/profiler/trace_reader.h"
+#include "core/profiler/regions/trace_reader.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/utf8.h"
-#include "core/profiler/trace_file.h"
+#include "core/profiler/regions/trace_file.h"
 
 namespace det::profiler {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/profiler/trace_layout.h"
+#include "core/profiler/regions/trace_layout.h"
 
 namespace det::profiler {
 
