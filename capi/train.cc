@@ -135,18 +135,18 @@ det_status det_train_name_region(det_train_context *train, const char *name, det
   return guarded(err, [&] {
     det_region &region = deref(out, "out");
     region = 0;
-    region = deref(train, "train").impl.name_region(text(name, "name"));
+    region = deref(train, "train").impl.open_regions().name(text(name, "name"));
   });
 }
 
 det_status det_train_begin_region(det_train_context *train, det_region region,
                                   det_error *err) noexcept {
-  return guarded(err, [&] { deref(train, "train").impl.begin_region(region); });
+  return guarded(err, [&] { deref(train, "train").impl.open_regions().begin(region); });
 }
 
 det_status det_train_end_region(det_train_context *train, det_region region,
                                 det_error *err) noexcept {
-  return guarded(err, [&] { deref(train, "train").impl.end_region(region); });
+  return guarded(err, [&] { deref(train, "train").impl.open_regions().end(region); });
 }
 
 det_status det_train_flush(det_train_context *train, det_timeout timeout_ms,
@@ -216,7 +216,7 @@ det_status det_train_get_tensorboard_path(det_train_context *train, char **out,
                                           det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out",
-         [&] { return copy_text(deref(train, "train").impl.tensorboard_path().string()); });
+         [&] { return copy_text(deref(train, "train").impl.tensorboard().path().string()); });
   });
 }
 
@@ -238,7 +238,7 @@ det_status det_train_upload_tensorboard_files(det_train_context *train,
                                               det_error *err) noexcept {
   return guarded(err, [&] {
     deref(train, "train")
-        .impl.upload_tensorboard_files(to_selector(selector, user_data),
-                                       to_mangler(mangler, user_data));
+        .impl.tensorboard()
+        .upload(to_selector(selector, user_data), to_mangler(mangler, user_data));
   });
 }

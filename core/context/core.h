@@ -1,5 +1,5 @@
 // One training process from start to end: makes the parts, starts them, and takes them down in an
-// order that loses nothing.
+// order that loses nothing. A third of its functions lend one part each.
 #pragma once
 
 #include <atomic>

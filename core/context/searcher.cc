@@ -153,7 +153,7 @@ void SearcherOperation::report_completed(const Json &metric) {
     throw Error(Code::state, "completing the operation of length " + std::to_string(length_) +
                                  ": it was completed before; ask for the next one");
   // The master must not decide before it has the metrics that led here.
-  searcher_.train_.deliver_all();
+  searcher_.train_.delivery().deliver_all();
   searcher_.master_.operations().complete(length_, metric);
   completed_ = true;
   searcher_.completed_ = this == &searcher_.operations_.back();

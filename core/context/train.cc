@@ -41,6 +41,32 @@ void check_metrics(const std::string &group, const Json &metrics,
 
 }  // namespace
 
+void ReportDelivery::flush(std::optional<std::chrono::milliseconds> timeout) {
+  if (shipper_ == nullptr) return;  // there are no reports
+  shipper_->flush(spool_->last_sequence(), timeout);
+  if (const std::optional<std::string> told = shipper_->take_told())
+    throw Error(Code::conflict, *told);
+}
+
+void ReportDelivery::deliver_all() {
+  if (shipper_ != nullptr) shipper_->flush(spool_->last_sequence(), delivery_limit);
+}
+
+bool ReportDelivery::give_way() noexcept {
+  try {
+    if (shipper_ == nullptr || !shipper_->last_failure().empty()) return false;
+    shipper_->flush(spool_->last_sequence(), order_limit);
+    return true;
+  } catch (const std::exception &) {
+    return false;  // they come later
+  }
+}
+
+std::optional<uint64_t> ReportDelivery::keep(const engine::CheckpointReport &report) {
+  if (spool_ == nullptr) return std::nullopt;
+  return spool_->append_checkpoint(pack(engine::to_json(report)));
+}
+
 void TrainContext::refuse() const { throw Error(Code::unsupported, master_.unreachable()); }
 
 void TrainContext::check_steps(std::string_view group, int64_t steps) const {
@@ -127,35 +153,13 @@ void TrainContext::log(LogLevel level, std::string_view text) {
 void TrainContext::flush(std::optional<std::chrono::milliseconds> timeout) {
   lifetime_.check();
   const profiler::LibraryCall timed(regions_);
-  if (shipper_ == nullptr) return;  // there are no reports
-  shipper_->flush(spool_->last_sequence(), timeout);
-  if (const std::optional<std::string> told = shipper_->take_told())
-    throw Error(Code::conflict, *told);
-}
-
-void TrainContext::deliver_all() {
-  if (shipper_ != nullptr) shipper_->flush(spool_->last_sequence(), delivery_limit);
-}
-
-bool TrainContext::give_way_to_reports() noexcept {
-  try {
-    if (shipper_ == nullptr || !shipper_->last_failure().empty()) return false;
-    shipper_->flush(spool_->last_sequence(), order_limit);
-    return true;
-  } catch (const std::exception &) {
-    return false;  // they come later
-  }
-}
-
-std::optional<uint64_t> TrainContext::keep_checkpoint(const engine::CheckpointReport &report) {
-  if (spool_ == nullptr) return std::nullopt;
-  return spool_->append_checkpoint(pack(engine::to_json(report)));
+  delivery_.flush(timeout);
 }
 
 void TrainContext::report_early_exit(const std::string &reason) {
   lifetime_.check();
   const profiler::LibraryCall timed(regions_);
-  deliver_all();
+  delivery_.deliver_all();
   if (!master_.report_early_exit(reason))
     logger_.warning("reporting the early exit " + reason +
                     ": one was reported before, which stays");
@@ -176,27 +180,15 @@ Json TrainContext::metadata() {
 std::optional<double> TrainContext::best_validation() {
   lifetime_.check();
   const profiler::LibraryCall timed(regions_);
-  deliver_all();
+  delivery_.deliver_all();
   return master_.best_validation();
 }
 
 std::optional<int64_t> TrainContext::last_validation() {
   lifetime_.check();
   const profiler::LibraryCall timed(regions_);
-  deliver_all();
+  delivery_.deliver_all();
   return master_.last_validation();
-}
-
-std::filesystem::path TrainContext::tensorboard_path() {
-  lifetime_.check();
-  return tensorboard_.path();
-}
-
-void TrainContext::upload_tensorboard_files(const storage::Selector &selector,
-                                            const tensorboard::Mangler &mangler) {
-  lifetime_.check();
-  const profiler::LibraryCall timed(regions_);
-  tensorboard_.upload(selector, mangler);
 }
 
 }  // namespace det::context

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +19,32 @@
 
 namespace det::context {
 
+// Reports on their way to the master, for what must not overtake them.
+class ReportDelivery {
+ public:
+  // Without a spool and its shipper there are no reports.
+  ReportDelivery(journal::Spool *spool, journal::Shipper *shipper)
+      : spool_(spool), shipper_(shipper) {}
+
+  // Waits until the master has every report made before. Throws Code::timeout, and Code::conflict
+  // once for reports that contradicted an earlier one.
+  void flush(std::optional<std::chrono::milliseconds> timeout);
+
+  // The same for calls that must not overtake the reports before them.
+  void deliver_all();
+
+  // The same for a checkpoint, which should not: for a moment, and in vain (false) where the master
+  // is far behind or away.
+  bool give_way() noexcept;
+
+  // Into the journal. None where there is no journal; throws as a report does.
+  std::optional<uint64_t> keep(const engine::CheckpointReport &report);
+
+ private:
+  journal::Spool *const spool_;
+  journal::Shipper *const shipper_;
+};
+
 class TrainContext {
  public:
   // Without a spool and its shipper where the master is unreachable().
@@ -30,7 +55,7 @@ class TrainContext {
         master_(master),
         most_steps_(master.most_steps()),
         spool_(spool),
-        shipper_(shipper),
+        delivery_(spool, shipper),
         tensorboard_(tensorboard),
         logger_(logger),
         regions_(regions) {}
@@ -51,44 +76,22 @@ class TrainContext {
   void append_progress(double fraction);  // checked already
   void log(LogLevel level, std::string_view text);
 
-  // Any thread; see Regions.
-  int32_t name_region(std::string_view name) {
+  // For calls of the program, which a closed core refuses.
+  profiler::Regions &open_regions() {
     lifetime_.check();
-    return regions_.name(name);
-  }
-  void begin_region(int32_t region) {
-    lifetime_.check();
-    regions_.begin(region);
-  }
-  void end_region(int32_t region) {
-    lifetime_.check();
-    regions_.end(region);
+    return regions_;
   }
   profiler::Regions &regions() { return regions_; }
 
-  // Waits until the master has every report made before. Throws Code::timeout, and Code::conflict
-  // once for reports that contradicted an earlier one.
+  ReportDelivery &delivery() { return delivery_; }
+  TensorboardContext &tensorboard() { return tensorboard_; }
+
   void flush(std::optional<std::chrono::milliseconds> timeout);
-
-  // The same for calls that must not overtake the reports before them.
-  void deliver_all();
-
-  // The same for a checkpoint, which had better not: for a moment, and in vain (false) where the
-  // master is far behind or away.
-  bool give_way_to_reports() noexcept;
-
-  // Into the journal. None where there is no journal; throws as a report does.
-  std::optional<uint64_t> keep_checkpoint(const engine::CheckpointReport &report);
-
   void report_early_exit(const std::string &reason);
   void set_metadata(const Json &metadata);
   Json metadata();
   std::optional<double> best_validation();
   std::optional<int64_t> last_validation();
-
-  std::filesystem::path tensorboard_path();
-  void upload_tensorboard_files(const storage::Selector &selector,
-                                const tensorboard::Mangler &mangler);
 
  private:
   void report_forward(std::string_view group, std::atomic<int64_t> &last, int64_t steps,
@@ -124,7 +127,7 @@ class TrainContext {
   engine::RunBackend &master_;
   const int64_t most_steps_;
   journal::Spool *const spool_;
-  journal::Shipper *const shipper_;
+  ReportDelivery delivery_;
   TensorboardContext &tensorboard_;
   Logger &logger_;
   profiler::Regions &regions_;

@@ -295,7 +295,7 @@ void BackgroundSaves::hand_in(SaveTicket &ticket, const Save &save) {
   const std::string outcome = comm::outcome_of([&] {
     try {
       std::string share = save.writer->finish(save.paths);
-      run_.train.give_way_to_reports();  // the chief can only wait for its own
+      run_.train.delivery().give_way();  // the chief can only wait for its own
       ticket.settle();
       return share;
     } catch (...) {

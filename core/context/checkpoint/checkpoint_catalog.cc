@@ -31,7 +31,7 @@ void CheckpointCatalog::publish(storage::CheckpointWriter &writer, const Json &m
       writer.abort();
       throw;
     }
-  const bool in_order = run_.train.give_way_to_reports();
+  const bool in_order = run_.train.delivery().give_way();
   try {
     run_.master.checkpoints().report(report);
   } catch (const std::exception &failure) {
@@ -75,7 +75,7 @@ void CheckpointCatalog::publish_later(storage::CheckpointWriter &writer,
 
 // In the journal; false where this rank has none.
 bool CheckpointCatalog::keep(const engine::CheckpointReport &report) {
-  const std::optional<uint64_t> sequence = run_.train.keep_checkpoint(report);
+  const std::optional<uint64_t> sequence = run_.train.delivery().keep(report);
   if (!sequence) return false;
   const std::lock_guard lock(mutex_);
   waiting_.insert_or_assign(report.id, report);

@@ -170,7 +170,7 @@ std::string CheckpointSaver::upload_sharded(const fs::path &directory,
       writer->add(directory, plan.paths);
       share = writer->finish({});
     }
-    run_.train.give_way_to_reports();  // the chief can only wait for its own
+    run_.train.delivery().give_way();  // the chief can only wait for its own
     return share;
   });
   return comm::chief_decides(run_.communicator, call, [&] {

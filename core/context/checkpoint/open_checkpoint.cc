@@ -301,7 +301,7 @@ void OpenCheckpoint::commit_sharded() try {
   const Prepared prepared = prepare_sharded(call);
   const std::vector<std::string> finished = comm::all_agree(communicator, call, [&] {
     std::string share = writer_->finish(own_share(prepared));
-    run_.train.give_way_to_reports();  // the chief can only wait for its own
+    run_.train.delivery().give_way();  // the chief can only wait for its own
     return share;
   });
   comm::chief_decides(communicator, call, [&] {
