@@ -1,24 +1,19 @@
 #include <det/trial.h>
 
-#include <span>
-
 #include "capi/guard.h"
 #include "capi/handles.h"
-#include "core/trial/batch_sampler.h"
-#include "core/trial/batch_sizes.h"
-#include "core/trial/early_stopping.h"
-#include "core/trial/job_sequencer.h"
-#include "core/trial/live_core.h"
-#include "core/trial/offline_environment.h"
-#include "core/trial/plateau.h"
+#include "core/trial/rules/batch_sampler.h"
+#include "core/trial/rules/batch_sizes.h"
+#include "core/trial/rules/validation_rules.h"
+#include "core/trial/workloads/job_sequencer.h"
+#include "core/trial/workloads/offline_environment.h"
 
 static_assert(static_cast<int>(det::trial::Workload::Kind::checkpoint) == DET_WORKLOAD_CHECKPOINT);
 static_assert(static_cast<int>(det::trial::MonitorMode::max) == DET_MONITOR_MAX);
 
 struct det_trial_sequencer {
   std::shared_ptr<det::context::Core> core;
-  std::unique_ptr<det::trial::LiveCore> calls;  // on the chief
-  std::unique_ptr<det::trial::JobSequencer> impl;
+  det::trial::JobSequencer impl;
 };
 
 struct det_trial_sampler {
@@ -39,20 +34,6 @@ using det::Json;
 
 Json object_or_empty(const char *given, const char *name) {
   return given != nullptr ? det::parse_json_object(given, name) : Json::object();
-}
-
-std::unique_ptr<det::trial::JobSequencer> make_sequencer(det_trial_sequencer &made,
-                                                         const char *config_json,
-                                                         int64_t global_batch_size) {
-  using namespace det::trial;
-  det::context::Core &core = *made.core;
-  return std::make_unique<JobSequencer>(core.communicator(), [&] {
-    const Json config = config_json != nullptr ? det::parse_json_object(config_json, "config_json")
-                                               : core.info().run().config;
-    SequencerConfig read = read_sequencer_config(config, global_batch_size);
-    made.calls = std::make_unique<LiveCore>(core);
-    return std::make_unique<Sequencer>(std::move(read), core.info().run().trial_id, *made.calls);
-  });
 }
 
 det::trial::MonitorMode mode_from(det_monitor_mode mode) {
@@ -93,11 +74,14 @@ det_status det_trial_sequencer_create(det_core *core, const char *config_json,
                                       det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out", [&] {
-      auto made = std::make_unique<det_trial_sequencer>();
-      made->core = deref(core, "core").impl;
-      made->core->check_process();
-      made->impl = make_sequencer(*made, config_json, global_batch_size);
-      return made.release();
+      const std::shared_ptr<det::context::Core> run = deref(core, "core").impl;
+      run->check_process();
+      const auto config = [&] {
+        return config_json != nullptr ? det::parse_json_object(config_json, "config_json")
+                                      : run->info().run().config;
+      };
+      return new det_trial_sequencer{
+          run, det::trial::JobSequencer::of_run(*run, config, global_batch_size)};
     });
   });
 }
@@ -107,7 +91,7 @@ det_status det_trial_sequencer_next(det_trial_sequencer *sequencer, det_workload
   return answered(err, [&] {
     read_options<det_workload>(&deref(out, "out"), DET_WORKLOAD_INIT, "workload");
     const size_t size = std::min(out->struct_size, sizeof(det_workload));
-    const std::optional<det::trial::Workload> next = deref(sequencer, "sequencer").impl->next();
+    const std::optional<det::trial::Workload> next = deref(sequencer, "sequencer").impl.next();
     if (!next) return DET_DONE;
     const det_workload workload{out->struct_size,
                                 static_cast<det_workload_kind>(next->kind),
@@ -123,7 +107,7 @@ det_status det_trial_sequencer_next(det_trial_sequencer *sequencer, det_workload
 det_status det_trial_sequencer_respond(det_trial_sequencer *sequencer, const char *response_json,
                                        det_error *err) noexcept {
   return guarded(err, [&] {
-    deref(sequencer, "sequencer").impl->respond([&] {
+    deref(sequencer, "sequencer").impl.respond([&] {
       return object_or_empty(response_json, "response_json");
     });
   });
@@ -131,21 +115,21 @@ det_status det_trial_sequencer_respond(det_trial_sequencer *sequencer, const cha
 
 det_status det_trial_sequencer_respond_invalid_hparams(det_trial_sequencer *sequencer,
                                                        det_error *err) noexcept {
-  return guarded(err, [&] { deref(sequencer, "sequencer").impl->respond_invalid_hparams(); });
+  return guarded(err, [&] { deref(sequencer, "sequencer").impl.respond_invalid_hparams(); });
 }
 
 det_status det_trial_sequencer_state(const det_trial_sequencer *sequencer, char **out_json,
                                      det_error *err) noexcept {
   return guarded(err, [&] {
     give(out_json, "out_json",
-         [&] { return copy_text(det::to_wire(deref(sequencer, "sequencer").impl->state())); });
+         [&] { return copy_text(det::to_wire(deref(sequencer, "sequencer").impl.state())); });
   });
 }
 
 det_status det_trial_sequencer_load_state(det_trial_sequencer *sequencer, const char *state_json,
                                           det_error *err) noexcept {
   return guarded(err, [&] {
-    deref(sequencer, "sequencer").impl->load_state([&] {
+    deref(sequencer, "sequencer").impl.load_state([&] {
       return det::parse_json_object(text(state_json, "state_json"), "state_json");
     });
   });
@@ -178,15 +162,6 @@ det_status det_trial_env_from_config(const char *config_json, const char *hparam
       return copy_text(det::to_metadata_text(det::trial::offline_environment(
           object_or_empty(config_json, "config_json"), hparams, seed)));
     });
-  });
-}
-
-det_status det_trial_shuffle(uint32_t seed, int64_t *indices, size_t count,
-                             det_error *err) noexcept {
-  return guarded(err, [&] {
-    if (counted(count, "count") == 0) return;
-    std::span<int64_t> items(&deref(indices, "indices"), count);
-    det::search::RandomState(seed).shuffle(items);
   });
 }
 
@@ -251,9 +226,9 @@ det_status det_trial_early_stopping_update(det_trial_early_stopping *rule, const
   return guarded(err, [&] {
     clear(out_stop, out_improved);
     int32_t &stop = deref(out_stop, "out_stop");
-    const auto verdict = deref(rule, "rule").impl.update(value_or_none(value));
-    stop = verdict.stop ? 1 : 0;
-    if (out_improved != nullptr) *out_improved = verdict.improved ? 1 : 0;
+    const auto result = deref(rule, "rule").impl.update(value_or_none(value));
+    stop = result.stop ? 1 : 0;
+    if (out_improved != nullptr) *out_improved = result.improved ? 1 : 0;
   });
 }
 
@@ -296,9 +271,9 @@ det_status det_trial_plateau_update(det_trial_plateau *rule, const double *value
                                     det_error *err) noexcept {
   return guarded(err, [&] {
     double &rate = deref(learning_rate, "learning_rate");
-    const auto verdict = deref(rule, "rule").impl.update(value_or_none(value), rate);
-    rate = verdict.learning_rate;
-    if (out_improved != nullptr) *out_improved = verdict.improved ? 1 : 0;
+    const auto result = deref(rule, "rule").impl.update(value_or_none(value), rate);
+    rate = result.learning_rate;
+    if (out_improved != nullptr) *out_improved = result.improved ? 1 : 0;
   });
 }
 

@@ -5,8 +5,8 @@
 
 #include "capi/guard.h"
 #include "capi/storage_handle.h"
-#include "core/trial/cache.h"
-#include "core/trial/cache_reader.h"
+#include "core/trial/cache/cache.h"
+#include "core/trial/cache/cache_reader.h"
 
 struct det_trial_cache {
   std::shared_ptr<const det::trial::Cache> impl;

@@ -4,9 +4,9 @@
 #include "capi/handles.h"
 #include "capi/tensor_arguments.h"
 #include "core/base/json.h"
-#include "core/trial/average_metrics.h"
-#include "core/trial/broadcast_arrays.h"
-#include "core/trial/gradients.h"
+#include "core/trial/gradients/gradients.h"
+#include "core/trial/ranks/average_metrics.h"
+#include "core/trial/ranks/broadcast_arrays.h"
 
 static_assert(static_cast<int>(det::trial::Way::nccl) == DET_TRIAL_REDUCTION_NCCL);
 

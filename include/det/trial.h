@@ -133,12 +133,6 @@ DET_API det_status det_trial_env_from_config(const char *config_json, const char
                                              uint32_t seed, char **out_json,
                                              det_error *err) DET_NOEXCEPT;
 
-/** Shuffles as NumPy's `RandomState(seed).shuffle()` shuffles a list.
- * @param[in,out] indices  `count` of them; may be NULL for 0.
- * @return DET_OK; DET_E_INVALID.   @since 0.1 */
-DET_API det_status det_trial_shuffle(uint32_t seed, int64_t *indices, size_t count,
-                                     det_error *err) DET_NOEXCEPT;
-
 /** Which batches of an indexed data set a shard trains on; from det_trial_sampler_create(). */
 typedef struct det_trial_sampler det_trial_sampler;
 

@@ -100,8 +100,8 @@ DET_API det_status det_trial_gradients_memory(det_trial_gradients *gradients, vo
                                               size_t *out_bytes, det_error *err) DET_NOEXCEPT;
 
 /** Adds a gradient of the current batch. It is read before this returns. In the last batch of a
- * period a full bucket begins to be reduced, where the transport or NCCL sums. Does not wait for
- * others, except by NCCL where `gradients_are_complete` is 0: then it waits for the buckets that
+ * period a full group begins to be reduced, where the transport or NCCL sums. Does not wait for
+ * others, except by NCCL where `gradients_are_complete` is 0: then it waits for the groups that
  * are being reduced, as their queue is one of the device's.
  * @param[in]  index   Of the tensor, from 0; each at most once in a batch.
  * @param[in]  data    As many elements as were registered, in memory of the process or of a CUDA

@@ -164,16 +164,14 @@ void train_by_rules(const det::Core &core, det::OnFailure on) {
   const det::BatchSizes sizes = det::divide_batch("{}", 2, "a trial", on);
   static_cast<void>(sizes.per_slot + sizes.global > 0 && sizes.warning.empty());
   static_cast<void>(det::trial_env_from_config("{}", 1, {}, on).text());
-  std::vector<int64_t> indices{1, 2, 3};
-  det::shuffle_indices(1, indices, on);
   det::SamplerOptions halves;
   halves.length = 10;
   halves.shards = 2;
   const det::Sampler sampler = det::Sampler::create(halves, on);
   while (const std::optional<int64_t> index = sampler.next(on)) static_cast<void>(*index);
   const det::EarlyStopping stopping = det::EarlyStopping::create({}, on);
-  const det::EarlyStopping::Verdict verdict = stopping.update(0.5, on);
-  if (verdict.stop || verdict.improved) stopping.load_state(stopping.state(on), on);
+  const det::EarlyStopping::Result result = stopping.update(0.5, on);
+  if (result.stop || result.improved) stopping.load_state(stopping.state(on), on);
   const det::Plateau plateau = det::Plateau::create({}, on);
   static_cast<void>(plateau.update({}, 0.1, on) < plateau.update(0.5, 0.1, on));
   plateau.load_state(plateau.state(on), on);

@@ -72,15 +72,6 @@ def test_an_environment_without_a_master() -> None:
     assert _trial.env_from_config(None, 7, {"a": {"b": 1}})["hparams"] == {"a": {"b": 1}}
 
 
-@pytest.mark.parametrize("seed", [0, 777, 2**32 - 1])
-@pytest.mark.parametrize("count", [0, 1, 2, 10, 1000])
-def test_shuffles_are_those_of_numpy(seed: int, count: int) -> None:
-    ours, theirs = list(range(count)), list(range(count))
-    _trial.shuffle(seed, ours)
-    numpy.random.RandomState(seed).shuffle(theirs)
-    assert ours == theirs
-
-
 @pytest.mark.parametrize(("shard", "shards"), [(0, 1), (0, 3), (1, 3), (2, 3)])
 @pytest.mark.parametrize("skip", [0, 50, 350])
 @pytest.mark.parametrize("shuffle", [False, True])

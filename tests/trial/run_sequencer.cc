@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "core/trial/sequencer.h"
+#include "core/trial/workloads/sequencer.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Metrics of several ranks as one.
-#include "core/trial/average_metrics.h"
+#include "core/trial/ranks/average_metrics.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // Arrays of rank 0 on all ranks of a job, in every way that they may travel.
-#include "core/trial/broadcast_arrays.h"
+#include "core/trial/ranks/broadcast_arrays.h"
 
 #include <cstring>
 #include <numeric>

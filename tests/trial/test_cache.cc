@@ -1,5 +1,5 @@
 // Cached data sets: written once, read in every order, damaged and cut in every place.
-#include "core/trial/cache.h"
+#include "core/trial/cache/cache.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "core/base/error.h"
-#include "core/trial/cache_reader.h"
+#include "core/trial/cache/cache_reader.h"
 #include "tests/assert_equal.h"
 #include "tests/expect_error.h"
 #include "tests/temporary_directory.h"

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "core/base/error.h"
-#include "core/trial/broadcast_arrays.h"
-#include "core/trial/gradients.h"
+#include "core/trial/gradients/gradients.h"
+#include "core/trial/ranks/broadcast_arrays.h"
 #include "tests/cmocka.h"
 #include "tests/comm/ranks.h"
 #include "tests/tensors/fake_cuda.h"

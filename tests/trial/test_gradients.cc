@@ -1,5 +1,5 @@
 // Gradients of several ranks, added up in every way that there is.
-#include "core/trial/gradients.h"
+#include "core/trial/gradients/gradients.h"
 
 #include <cmath>
 #include <cstring>
@@ -69,7 +69,7 @@ std::vector<Floats> train(comm::Communicator &communicator,
     std::vector<Floats> values;
     for (size_t i = 0; i < tensors.size(); ++i)
       values.push_back(gradient(i, tensors[i].count, communicator.ranks().rank, batch));
-    // Not in the order in which the buckets are.
+    // Not in the order in which the groups are.
     for (size_t i = 0; i < tensors.size(); ++i) {
       const size_t index = (i + static_cast<size_t>(communicator.ranks().rank)) % tensors.size();
       gradients.add(index, values[index].data(), values[index].data());

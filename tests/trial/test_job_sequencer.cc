@@ -1,5 +1,5 @@
 // One sequence for several ranks: the same workloads everywhere, and the chief's error everywhere.
-#include "core/trial/job_sequencer.h"
+#include "core/trial/workloads/job_sequencer.h"
 
 #include "core/base/error.h"
 #include "core/comm/agreement.h"

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace det {
 inline namespace v1 {
@@ -95,11 +94,6 @@ struct BatchSizes {
   return detail::answer(on, det_trial_env_from_config, config.capi(), hparams.capi(), seed);
 }
 
-// As NumPy's RandomState(seed).shuffle() of a list.
-inline void shuffle_indices(uint32_t seed, std::vector<int64_t> &indices, OnFailure on = {}) {
-  detail::call(on, det_trial_shuffle, seed, indices.data(), indices.size());
-}
-
 struct SamplerOptions {
   int64_t length = 0;  // batches of an epoch, of all shards together
   int64_t shard = 0;
@@ -158,7 +152,7 @@ struct EarlyStoppingOptions {
 
 class EarlyStopping {
  public:
-  struct Verdict {
+  struct Result {
     bool stop = false;
     bool improved = false;
   };
@@ -182,7 +176,7 @@ class EarlyStopping {
   }
 
   // After each validation; nothing where it had no such metric.
-  [[nodiscard]] Verdict update(std::optional<double> value, OnFailure on = {}) const {
+  [[nodiscard]] Result update(std::optional<double> value, OnFailure on = {}) const {
     int32_t stop = 0, improved = 0;
     detail::call(on, det_trial_early_stopping_update, capi(), value ? &*value : nullptr, &stop,
                  &improved);

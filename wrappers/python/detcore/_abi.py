@@ -732,7 +732,6 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_trial_sequencer_free": (None, (c_void_p, )),
     "det_trial_batch_sizes": (c_int32, (c_char_p, c_int64, c_char_p, POINTER(c_int64), POINTER(c_int64), POINTER(c_void_p), POINTER(det_error), )),
     "det_trial_env_from_config": (c_int32, (c_char_p, c_char_p, c_uint32, POINTER(c_void_p), POINTER(det_error), )),
-    "det_trial_shuffle": (c_int32, (c_uint32, POINTER(c_int64), c_size_t, POINTER(det_error), )),
     "det_trial_sampler_options_init": (None, (POINTER(det_trial_sampler_options), )),
     "det_trial_sampler_create": (c_int32, (POINTER(det_trial_sampler_options), POINTER(c_void_p), POINTER(det_error), )),
     "det_trial_sampler_next": (c_int32, (c_void_p, POINTER(c_int64), POINTER(det_error), )),

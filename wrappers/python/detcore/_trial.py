@@ -14,7 +14,7 @@ from detcore._json import encode
 from detcore._owned import Owned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, MutableSequence
+    from collections.abc import Iterator, Mapping
 
     from detcore.core._core import Core
 
@@ -117,13 +117,6 @@ def env_from_config(
     master knows."""
     texts = [None if one is None else encode(one, "config") for one in (config, hparams)]
     return cast("dict[str, Any]", json.loads(text("det_trial_env_from_config", *texts, seed)))
-
-
-def shuffle(seed: int, indices: MutableSequence[int]) -> None:
-    """As NumPy's RandomState(seed).shuffle() of a list, in place."""
-    array = (c_int64 * len(indices))(*indices)
-    call("det_trial_shuffle", seed, array, len(array))
-    indices[:] = array
 
 
 class Sampler:
