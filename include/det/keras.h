@@ -15,12 +15,38 @@
 
 #include <det/core.h>
 #include <det/nn.h>
+#include <det/trial.h>
 
 DET_BEGIN_DECLS
 
 /** A trial, and what it is given. Valid while it runs, in functions of the program that the thread
  * of the run calls; not in those of workers. */
 typedef struct det_keras_context det_keras_context;
+
+/** Makes a trial of a run that the program has begun itself.
+ * @param[in]  core  Outlives the trial; of several ranks with DET_PREEMPT_MODE_CHIEF_ONLY or
+ *                   DET_PREEMPT_MODE_WORKERS_ASK_MASTER.
+ * @param[in]  kind  In errors, and in checkpoints, of which those of another kind are refused.
+ *                   NULL: "det::keras::Trial".
+ * @param[out] out   Release it with det_keras_context_free().
+ * @return DET_OK; DET_E_INVALID (no `global_batch_size` that can be divided among the ranks);
+ * DET_E_NOMEM.   @since 0.1 */
+DET_API det_status det_keras_context_create(det_core *core, const char *kind,
+                                            det_keras_context **out, det_error *err) DET_NOEXCEPT;
+
+/** Makes a trial of a run of one process, of which nothing is kept (seed: from_config): to look at,
+ * or for det_keras_train() to train one batch, validate one, and save a checkpoint.
+ * @param[in]  config_json   An experiment configuration.
+ * @param[in]  hparams_json  NULL: drawn from the ranges of the configuration.
+ * @param[in]  kind          As for det_keras_context_create().
+ * @param[out] out           Release it with det_keras_context_free().
+ * @return As from det_keras_context_create() and det_core_init().   @since 0.1 */
+DET_API det_status det_keras_context_from_config(const char *config_json, const char *hparams_json,
+                                                 const char *kind, det_keras_context **out,
+                                                 det_error *err) DET_NOEXCEPT;
+
+/** Releases a trial that the program made; NULL does nothing.   @since 0.1 */
+DET_API void det_keras_context_free(det_keras_context *context) DET_NOEXCEPT;
 
 /** What a function of a trial answers where its hyperparameters cannot be trained: the run ends
  * with that, and a search goes on without it. On every rank, or on one of them. */
@@ -67,14 +93,22 @@ DET_API det_status det_keras_set_model(det_keras_context *context, const char *j
                                        const char *compiled, det_nn_model **out_model,
                                        det_error *err) DET_NOEXCEPT;
 
+/** The same with a model that the program has made and compiled. It is the program's, and outlives
+ * the training.
+ * @return DET_OK; DET_E_INVALID (not compiled with an optimizer); DET_E_STATE (said already, or the
+ * trial is built).   @since 0.1 */
+DET_API det_status det_keras_use_model(det_keras_context *context, det_nn_model *model,
+                                       det_error *err) DET_NOEXCEPT;
+
 /** The model that is trained, such as for its weights and its learning rate, between its steps.
  * @return The trial's, as long as it runs; NULL for NULL, and before it is said.   @since 0.1 */
 DET_API det_nn_model *det_keras_model(const det_keras_context *context) DET_NOEXCEPT;
 
 /** Gives a batch of a sequence. With workers several threads call it at once.
  * @param[in]     index  0 to before the number of batches.
- * @param[in,out] out    DET_NN_BATCH_INIT; to be filled. What it points to is copied as soon as the
- *                       function returns, and may change with the next call on this thread. */
+ * @param[in,out] out    DET_NN_BATCH_INIT; to be filled. Without a `release` what it points to is
+ *                       copied as soon as the function returns, and may change with the next call
+ * on this thread. */
 typedef det_status (*det_keras_batch)(int64_t index, det_nn_batch *out, void *user_data,
                                       det_error *err);
 
@@ -82,28 +116,46 @@ typedef det_status (*det_keras_batch)(int64_t index, det_nn_batch *out, void *us
  * meanwhile. */
 typedef det_status (*det_keras_epoch_end)(void *user_data, det_error *err);
 
-/** What a trial is trained or validated with: arrays, which are cut into batches, or a sequence of
- * batches that can be asked for by their number, of det_keras_per_slot_batch_size() records each.
- * Of several ranks each has its share of the batches. */
+/** Begins to read a stream. Of a training it has no end.
+ * @param[in]  skip  Batches to go past.
+ * @param[in]  most  Batches that are asked for; -1: all.
+ * @param[out] out   The reading, for the next two functions. */
+typedef det_status (*det_keras_open)(int64_t skip, int64_t most, void **out, void *user_data,
+                                     det_error *err);
+
+/** Gives the next batch of a stream, as det_keras_batch; DET_DONE at its end. */
+typedef det_status (*det_keras_next)(void *reading, det_nn_batch *out, void *user_data,
+                                     det_error *err);
+
+/** Ends to read a stream. */
+typedef void (*det_keras_close)(void *reading, void *user_data);
+
+/** What a trial is trained or validated with: arrays, which are cut into batches; a sequence of
+ * batches that can be asked for by their number, of det_keras_per_slot_batch_size() records each;
+ * or a stream of them, one after the other. Of several ranks each has its share of the batches of
+ * the first two, and a stream gives the rank's own. */
 typedef struct det_keras_data {
   size_t struct_size;               /**< sizeof(det_keras_data). */
   const det_nn_batch *arrays;       /**< All records. The arrays stay as they are while the trial
-                                         runs; the structs around them are copied. NULL: a sequence. */
+                                         runs; the structs around them are copied. Or NULL. */
   int64_t batch_count;              /**< Of a sequence: in an epoch. 0 with arrays. */
   det_keras_batch batch;            /**< Of a sequence. */
   det_keras_epoch_end on_epoch_end; /**< Of a sequence. NULL: nobody is told. */
-  void *user_data;                  /**< Of both functions. */
+  void *user_data;                  /**< Of all functions. */
+  det_keras_open open;              /**< Of a stream, with the next two. */
+  det_keras_next next;              /**< Of a stream. */
+  det_keras_close close;            /**< Of a stream. */
 } det_keras_data;
 
 /** Initialiser of no data. det_keras_data_init() does the same. */
 #define DET_KERAS_DATA_INIT \
-  { sizeof(det_keras_data), NULL, 0, NULL, NULL, NULL }
+  { sizeof(det_keras_data), NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL }
 
 /** Fills data with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
 DET_API void det_keras_data_init(det_keras_data *data) DET_NOEXCEPT;
 
 /** Says what the trial is trained with, once, while it is built.
- * @return DET_OK; DET_E_INVALID (neither arrays nor a sequence, or both; tensors that cannot be);
+ * @return DET_OK; DET_E_INVALID (not one of the three; tensors that cannot be);
  * DET_E_STATE (said already, or the trial is built). Arrays of different lengths, and fewer records
  * than a batch has, end the run with DET_E_INVALID.   @since 0.1 */
 DET_API det_status det_keras_set_training_data(det_keras_context *context,
@@ -202,8 +254,127 @@ DET_API det_status det_keras_add_callback(det_keras_context *context,
 DET_API det_status det_keras_add_known_callback(det_keras_context *context, const char *json,
                                                 det_error *err) DET_NOEXCEPT;
 
-/** Ends the trial after its workload, with a checkpoint. NULL does nothing.   @since 0.1 */
-DET_API void det_keras_stop_training(det_keras_context *context) DET_NOEXCEPT;
+/** Whether the trial ends after its workload, with a checkpoint. NULL does nothing.   @since 0.1 */
+DET_API void det_keras_set_stop_requested(det_keras_context *context, int32_t stop) DET_NOEXCEPT;
+
+/** What det_keras_set_stop_requested() said last, or a callback of the library.
+ * @return 0 for NULL.   @since 0.1 */
+DET_API int32_t det_keras_stop_requested(const det_keras_context *context) DET_NOEXCEPT;
+
+/** A model that is trained by several ranks, in a loop of the program's own. */
+typedef struct det_keras_ranks det_keras_ranks;
+
+/** Gives all ranks the weights and the optimizer's state of the chief, and adds up the gradients of
+ * all of them in each step from now on. All ranks in step.
+ * @param[in]  job                 NULL: this process alone.
+ * @param[in]  model               Compiled, and with weights. It outlives what is made.
+ * @param[in]  optimizations_json  That section of a configuration. NULL: the defaults.
+ * @param[out] out                 Release it with det_keras_ranks_free().
+ * @return As from det_trial_broadcast() and det_trial_gradients_create().   @since 0.1 */
+DET_API det_status det_keras_ranks_create(det_distributed_context *job, det_nn_model *model,
+                                          const char *optimizations_json, det_keras_ranks **out,
+                                          det_error *err) DET_NOEXCEPT;
+
+/** Trains the model by one step of all ranks. All ranks in step.
+ * @return As from det_nn_model_train_on_batch(), det_trial_gradients_add() and
+ * det_trial_gradients_step().   @since 0.1 */
+DET_API det_status det_keras_ranks_train_on_batch(det_keras_ranks *ranks, const det_nn_batch *batch,
+                                                  det_error *err) DET_NOEXCEPT;
+
+/** Gives a model on all ranks the weights of the chief that are not trained, such as the means of a
+ * batch normalization, which follow from what each rank has seen. All ranks in step.
+ * @return As from det_trial_broadcast().   @since 0.1 */
+DET_API det_status det_keras_ranks_share_untrained(det_keras_ranks *ranks, det_nn_model *model,
+                                                   det_error *err) DET_NOEXCEPT;
+
+/** Ends that; NULL does nothing.   @since 0.1 */
+DET_API void det_keras_ranks_free(det_keras_ranks *ranks) DET_NOEXCEPT;
+
+/** A trial that trains in its own way, not as Keras does: what is done for each workload. Reports,
+ * checkpoints, the search and restarts are as for any trial. */
+typedef struct det_keras_loop {
+  size_t struct_size;              /**< sizeof(det_keras_loop). */
+  const char *format;              /**< In the metadata of checkpoints; the next three are files. */
+  const char *model_file;          /**< The model as JSON. */
+  const char *weights_file;        /**< Its weights. */
+  const char *training_state_file; /**< That of its optimizer. */
+  /** Before the first workload.
+   * @param[in]  checkpoint  A directory, where the trial continues from one; else NULL.
+   * @param[out] out_model   The compiled model. It lives until `end`, and has the weights of the
+   *                         checkpoint as soon as this returns. */
+  det_status (*begin)(det_keras_context *context, const char *checkpoint, det_nn_model **out_model,
+                      void *user_data, det_error *err);
+  /** Trains batches, by det_keras_ranks_train_on_batch().
+   * @param[in]  ranks  Of the model.
+   * @param[out] out    `{"avg_metrics": {}, "batch_metrics": []}` of this rank, until the next
+   * call. */
+  det_status (*train)(det_keras_context *context, det_keras_ranks *ranks, int64_t batches,
+                      const char **out, void *user_data, det_error *err);
+  /** Validates.
+   * @param[in]  most  Batches; -1: as many as the trial wants.
+   * @param[out] out   `{"batches": 1, "validation_metrics": {}}` of this rank, until the next call.
+   */
+  det_status (*validate)(det_keras_context *context, det_keras_ranks *ranks, int64_t most,
+                         const char **out, void *user_data, det_error *err);
+  /** Of the chief: adds files to a checkpoint, in which the model is already. */
+  det_status (*save)(det_keras_context *context, const char *directory, void *user_data,
+                     det_error *err);
+  /** However the training ends. What it answers counts where nothing had failed before. */
+  det_status (*end)(det_keras_context *context, int32_t has_failed, void *user_data,
+                    det_error *err);
+  void *user_data; /**< Of the functions. */
+} det_keras_loop;
+
+/** Initialiser of no loop. det_keras_loop_init() does the same. */
+#define DET_KERAS_LOOP_INIT \
+  { sizeof(det_keras_loop), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+
+/** Fills a loop with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
+DET_API void det_keras_loop_init(det_keras_loop *loop) DET_NOEXCEPT;
+
+/** Says how a trial trains, in the place of a model, data and callbacks; while it is built. The
+ * names are copied.
+ * @return DET_OK; DET_E_INVALID (a function or a name is NULL); DET_E_STATE (the trial is built).
+ * @since 0.1 */
+DET_API det_status det_keras_set_loop(det_keras_context *context, const det_keras_loop *loop,
+                                      det_error *err) DET_NOEXCEPT;
+
+/** Where workloads come from in the place of the search, one after the other. */
+typedef struct det_keras_workloads {
+  size_t struct_size; /**< sizeof(det_keras_workloads). */
+  /** Gives the next one; DET_DONE: there is no more to do. */
+  det_status (*next)(det_workload *out, void *user_data, det_error *err);
+  /** How it went, as det_trial_sequencer_respond() has it; NULL: these hyperparameters cannot be
+   * trained. */
+  det_status (*respond)(const char *response, void *user_data, det_error *err);
+  void *user_data; /**< Of the functions. */
+} det_keras_workloads;
+
+/** Initialiser of none. det_keras_workloads_init() does the same. */
+#define DET_KERAS_WORKLOADS_INIT \
+  { sizeof(det_keras_workloads), NULL, NULL, NULL }
+
+/** Fills workloads with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
+DET_API void det_keras_workloads_init(det_keras_workloads *workloads) DET_NOEXCEPT;
+
+/** Trains a trial that the program made, to its end.
+ * @param[in] build      Describes it.
+ * @param[in] user_data  Of `build`.
+ * @param[in] workloads  NULL: what the search asks for, after which the run is closed with its
+ *                       outcome; of det_keras_context_from_config(): one batch of everything.
+ * @return As from det_keras_run_trial(). With several ranks, standard error has the failure of a
+ * rank already when this returns.   @since 0.1 */
+DET_API det_status det_keras_train(det_keras_context *context, det_keras_build build,
+                                   void *user_data, const det_keras_workloads *workloads,
+                                   det_error *err) DET_NOEXCEPT;
+
+/** Reads the arguments of main() as det_keras_run_trial() does.
+ * @param[out] out  `{"config": {}, "external_id": "", "tests_one_batch": false}`, the first two
+ * only where they are given; free it with det_free().
+ * @return DET_OK; DET_E_INVALID (an option without a value, a configuration that cannot be).
+ * @since 0.1 */
+DET_API det_status det_keras_read_arguments(const char *const *arguments, size_t count, char **out,
+                                            det_error *err) DET_NOEXCEPT;
 
 /** Options of det_keras_run_trial(). What is NULL is left to the environment, as det_core_options
  * has it. */

@@ -106,11 +106,17 @@ typedef struct det_nn_batch {
                                          Labels are numbers, or along the last axis the place of the
                                          largest; each step of a sequence has its own. */
   size_t class_count;               /**< Of `class_weights`. */
+  const char *const *input_names; /**< NULL, or one for each input: a trial (det/keras.h) hands the
+                                       inputs to its model by these, in the model's order. */
+  void (*release)(void *owner);   /**< Of a batch that a function gives to a trial: called once
+                                       when its arrays are no longer needed, by any thread. NULL:
+                                       they are copied at once. */
+  void *owner;                    /**< Of `release`. */
 } det_nn_batch;
 
 /** Initialiser of no arrays. det_nn_batch_init() does the same. */
 #define DET_NN_BATCH_INIT \
-  { sizeof(det_nn_batch), NULL, NULL, NULL, 0, 0, NULL, 0 }
+  { sizeof(det_nn_batch), NULL, NULL, NULL, 0, 0, NULL, 0, NULL, NULL, NULL }
 
 /** Fills a batch with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
 DET_API void det_nn_batch_init(det_nn_batch *batch) DET_NOEXCEPT;

@@ -45,7 +45,8 @@ void sizes_that_end_inside_a_member_are_refused(void **) {
        det_trial_gradients_options DET_TRIAL_GRADIENTS_OPTIONS_INIT,
        det_nn_model_options DET_NN_MODEL_OPTIONS_INIT, det_nn_batch DET_NN_BATCH_INIT,
        det_keras_data DET_KERAS_DATA_INIT, det_keras_callback DET_KERAS_CALLBACK_INIT,
-       det_keras_run_options DET_KERAS_RUN_OPTIONS_INIT);
+       det_keras_run_options DET_KERAS_RUN_OPTIONS_INIT, det_keras_loop DET_KERAS_LOOP_INIT,
+       det_keras_workloads DET_KERAS_WORKLOADS_INIT);
   only_whole_members_are_read(det_communicator_functions{});
   only_whole_members_are_read(det_progress{});
 }

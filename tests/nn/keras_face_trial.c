@@ -155,7 +155,7 @@ static det_status on_event(det_keras_context *context, const det_keras_event *ev
   if (event->kind == DET_KERAS_BATCH_END && ++told->total == number_of("DIE_AFTER_BATCH"))
     kill(getpid(), SIGKILL);
   if (event->kind == DET_KERAS_BATCH_END && told->total == number_of("STOP_AFTER_BATCH"))
-    det_keras_stop_training(context);
+    det_keras_set_stop_requested(context, 1);
   return DET_OK;
 }
 

@@ -104,7 +104,7 @@ static inline det_status on_event(det_keras_context *context, const det_keras_ev
   ++trial->seen[event->kind];
   ++trial->events;
   if (trial->event != NULL) trial->event(context, event);
-  if (trial->stops && event->kind == DET_KERAS_BATCH_END) det_keras_stop_training(context);
+  if (trial->stops && event->kind == DET_KERAS_BATCH_END) det_keras_set_stop_requested(context, 1);
   trial->learning_rate = det_nn_model_learning_rate(det_keras_model(context));
   return answer(trial, EVENT + event->kind, told);
 }

@@ -1,7 +1,7 @@
 // Pipelines of batches through det/nn/dataset.hpp.
 #include <atomic>
 #include <cmath>
-#include <det/keras/class_weight.hpp>
+#include <det/keras/fit_options.hpp>
 #include <det/nn/dataset.hpp>
 #include <det/trials/dataset_cache.hpp>
 #include <future>
@@ -338,17 +338,14 @@ void going_past_elements_does_not_make_them(void **) {
 
 void classes_are_numbered_from_0_on(void **) {
   const Batch batch = {{Array(std::vector<float>{1})}, {Array(std::vector<int64_t>{1})}};
-  const std::vector<double> given =
-      det::keras::weighted(batch, {{0, 0.5}, {1, 4}}).rows(0, 1).class_weights;
-  assert_true(given == (std::vector<double>{0.5, 4}));
+  Batch weighted = batch;
+  weighted.class_weights = {0.5, 4};
+  assert_true(weighted.rows(0, 1).class_weights == (std::vector<double>{0.5, 4}));
+  assert_string_equal(det::keras::detail::list_of({{0, 0.5}, {1, 4}}).c_str(), "[0.5, 4]");
   assert_string_equal(refusal([] {
-                        det::keras::detail::check_class_weight({{0, 1}, {2, 1}});
+                        (void)det::keras::detail::list_of({{0, 1}, {2, 1}});
                       }).c_str(),
                       "weighting classes: they are numbered from 0 on, and there is no 1");
-  assert_string_equal(refusal([] {
-                        det::keras::detail::check_class_weight({{0, NAN}});
-                      }).c_str(),
-                      "weighting classes: the weight of 0 is no number");
 }
 
 void records_are_told_from_batches(void **) {

@@ -192,15 +192,35 @@ static void what_is_null_is_refused(void **state) {
   expect(DET_E_INVALID, det_keras_load_model("nowhere", NULL, &err), null);
   expect(DET_E_INVALID, det_keras_load_model("nowhere", &out, &err), "load_data.json");
   assert_null(out);
+  det_keras_context *context = (det_keras_context *)&context;
+  expect(DET_E_INVALID, det_keras_context_create(NULL, NULL, &context, &err), null);
+  assert_null(context);
+  expect(DET_E_INVALID, det_keras_context_from_config(NULL, NULL, NULL, NULL, &err), null);
+  expect(DET_E_INVALID, det_keras_use_model(NULL, NULL, &err), null);
+  expect(DET_E_INVALID, det_keras_set_loop(NULL, NULL, &err), null);
+  expect(DET_E_INVALID, det_keras_train(NULL, build, NULL, NULL, &err), null);
+  det_keras_ranks *ranks = (det_keras_ranks *)&ranks;
+  expect(DET_E_INVALID, det_keras_ranks_create(NULL, NULL, NULL, &ranks, &err), null);
+  assert_null(ranks);
+  expect(DET_E_INVALID, det_keras_ranks_train_on_batch(NULL, &records, &err), null);
+  expect(DET_E_INVALID, det_keras_ranks_share_untrained(NULL, NULL, &err), null);
+  char *told = (char *)&told;
+  expect(DET_E_INVALID, det_keras_read_arguments(NULL, 2, &told, &err), null);
+  assert_null(told);
   assert_int_equal(det_keras_run_trial(NULL, NULL, NULL, NULL), DET_E_INVALID);
   assert_null(det_keras_core(NULL));
   assert_null(det_keras_model(NULL));
   assert_int_equal(det_keras_global_batch_size(NULL), 0);
   assert_int_equal(det_keras_per_slot_batch_size(NULL), 0);
-  det_keras_stop_training(NULL);
+  det_keras_set_stop_requested(NULL, 1);
   det_keras_data_init(NULL);
   det_keras_callback_init(NULL);
   det_keras_run_options_init(NULL);
+  det_keras_loop_init(NULL);
+  det_keras_workloads_init(NULL);
+  assert_int_equal(det_keras_stop_requested(NULL), 0);
+  det_keras_context_free(NULL);
+  det_keras_ranks_free(NULL);
 }
 
 static det_status say_null(det_keras_context *context, det_error *told) {
@@ -257,6 +277,8 @@ static void each_init_function_equals_its_macro(void **state) {
   EXPECT_SAME(det_keras_data, DET_KERAS_DATA_INIT);
   EXPECT_SAME(det_keras_callback, DET_KERAS_CALLBACK_INIT);
   EXPECT_SAME(det_keras_run_options, DET_KERAS_RUN_OPTIONS_INIT);
+  EXPECT_SAME(det_keras_loop, DET_KERAS_LOOP_INIT);
+  EXPECT_SAME(det_keras_workloads, DET_KERAS_WORKLOADS_INIT);
 }
 
 static void a_failure_is_told_with_its_text(void **state) {

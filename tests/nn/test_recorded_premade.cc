@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "tests/cmocka.h"
+#include "tests/temporary_directory.h"
 
 namespace {
 
@@ -136,13 +137,13 @@ void evaluations_have_the_same_metrics(void **) {
 }
 
 void saved_models_predict_the_same(void **) {
-  const det::trials::TemporaryDirectory directory;
+  const det::TemporaryDirectory directory;
   for (const Recorded &recorded : all()) {
     const Estimator estimator = estimator_of(recorded.about());
     const Batch features = Batch::of({{"x", recorded.array("x")}});
     const Graph graph(estimator.model_fn(), Mode::predict, features, 0);
     set_weights(recorded, "after", graph);
-    const std::filesystem::path to = directory.path() + "/" + recorded.name();
+    const std::filesystem::path to = directory / recorded.name();
     detail::export_saved_model(graph, to);
     const auto found = load_estimator_from_checkpoint_path(to, estimator).predict(features);
     for (const char *name : {"logits", "logistic", "probabilities", "predictions"})

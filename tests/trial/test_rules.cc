@@ -83,7 +83,7 @@ std::string epochs_of(Sampler &sampler, int count) {
 
 void orders_are_those_of_numpy(void **) {
   std::vector<int64_t> indices{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
-  det::search::RandomState(0).shuffle(std::span<int64_t>(indices));
+  det::search::RandomState(0).shuffle(indices);
   assert_true(indices == (std::vector<int64_t>{2, 8, 4, 9, 1, 6, 7, 3, 0, 5}));
   Sampler sampler({.length = 10, .shuffle = true, .seed = 777});
   assert_string_equal(epochs_of(sampler, 2).c_str(), "2083451967,4170325896");

@@ -20,7 +20,7 @@ struct EarlyStoppingOptions {
   MonitorMode mode = MonitorMode::by_name;
   double min_delta = 0;  // what is no more than this is no improvement
   int64_t patience = 0;  // validations without one
-  std::optional<double> baseline;
+  std::optional<double> baseline = {};
   int64_t start_from = 0;  // validations that are not looked at
 };
 

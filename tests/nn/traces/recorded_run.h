@@ -36,7 +36,8 @@ void do_again(const std::string &file, size_t number, const char *metric) {
   typename Trial::Context context(core);
   Trial trial(context, spec);
   RecordedWorkloads workloads(phase);
-  typename Trial::Controller(trial, context, workloads).run();
+  det::trials::train<Trial>(
+      context, [&]() -> Trial & { return trial; }, &workloads);
   trial.say_last();
   core.close();
 }

@@ -3,7 +3,7 @@
 
 #include "events.h"
 
-#include <det/trials/workloads.hpp>
+#include <det/trials/program.hpp>
 
 namespace traces {
 
@@ -26,9 +26,7 @@ class RecordedWorkloads : public det::trials::WorkloadSource {
     has_stopped_ = response.value("stop_requested", false);
     answer(response);
   }
-  void refuse(const det::InvalidHP & /*refusal*/) override { answer({{"marker", "InvalidHP"}}); }
-  Json state() const override { return Json::object(); }
-  void load_state(const Json & /*state*/) override {}
+  void refuse() override { answer({{"marker", "InvalidHP"}}); }
 
  private:
   static Json event(const char *kind, const Json &workload) {

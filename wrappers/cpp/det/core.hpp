@@ -70,7 +70,10 @@ namespace detail {
 struct ReleaseCore {
   Distributed distributed;  // outlives the core
   std::shared_ptr<LogSink> log;
-  void operator()(det_core *core) const noexcept { det_core_free(core); }
+  bool is_borrowed = false;
+  void operator()(det_core *core) const noexcept {
+    if (!is_borrowed) det_core_free(core);
+  }
 };
 
 }  // namespace detail
@@ -81,6 +84,10 @@ class Core {
  public:
   Core() noexcept = default;
   explicit Core(det_core *owned) noexcept : core_(owned) {}
+  // Somebody else's, which outlives this.
+  [[nodiscard]] static Core borrowed(det_core *core) noexcept {
+    return Core(Handle(core, {Distributed(), nullptr, true}));
+  }
 
   // In a job of several ranks, with those; the core owns them.
   [[nodiscard]] static Core init(const CoreOptions &options, Distributed distributed,
@@ -169,7 +176,7 @@ inline Core Core::init(const CoreOptions &options, Distributed distributed, OnFa
   auto log = detail::send_log(options.log, c_options);
   det_core *core = nullptr;
   detail::call(on, det_core_init, &c_options, &core);
-  return Core(Handle(core, {std::move(distributed), std::move(log)}));
+  return Core(Handle(core, {std::move(distributed), std::move(log), false}));
 }
 
 inline Core Core::init_json(const Json &options, Distributed distributed, const LogQueue *log_queue,
@@ -177,7 +184,7 @@ inline Core Core::init_json(const Json &options, Distributed distributed, const 
   det_core *core = nullptr;
   detail::call(on, det_core_init_json, options.capi(), distributed.capi(),
                log_queue != nullptr ? log_queue->capi() : nullptr, &core);
-  return Core(Handle(core, {std::move(distributed), nullptr}));
+  return Core(Handle(core, {std::move(distributed), nullptr, false}));
 }
 
 }  // namespace v1

@@ -88,14 +88,12 @@ class Model {
   }
 
   void train_on_batch(const Batch &batch, OnFailure on = {}) const {
-    with_batch(batch, [&](const det_nn_batch *given) {
-      det::detail::call(on, det_nn_model_train_on_batch, model_.get(), given);
-    });
+    const detail::LentBatch given(batch);
+    det::detail::call(on, det_nn_model_train_on_batch, model_.get(), &given.capi());
   }
   void test_on_batch(const Batch &batch, OnFailure on = {}) const {
-    with_batch(batch, [&](const det_nn_batch *given) {
-      det::detail::call(on, det_nn_model_test_on_batch, model_.get(), given);
-    });
+    const detail::LentBatch given(batch);
+    det::detail::call(on, det_nn_model_test_on_batch, model_.get(), &given.capi());
   }
   // The results lie in the model until the next call with it.
   [[nodiscard]] std::vector<Tensor> predict_on_batch(const std::vector<Array> &inputs,
@@ -200,27 +198,6 @@ class Model {
     det_nn_model *model = nullptr;
     det::detail::call(on, make, of, &given, &model);
     return Model(model);
-  }
-
-  template <class Action>
-  static void with_batch(const Batch &batch, const Action &action) {
-    const detail::LentTensors inputs(batch.inputs);
-    const detail::LentTensors truths(batch.truths);
-    const detail::LentTensors weights(batch.sample_weights);
-    if (weights.size() > 0 && weights.size() != truths.size())
-      throw std::invalid_argument(
-          "giving a model a batch: it has " + std::to_string(truths.size()) +
-          " arrays to compare with, and weights for " + std::to_string(weights.size()));
-    det_nn_batch given;
-    det_nn_batch_init(&given);
-    given.inputs = inputs.data();
-    given.input_count = inputs.size();
-    given.truths = truths.data();
-    given.result_count = truths.size();
-    if (weights.size() > 0) given.sample_weights = weights.data();
-    given.class_weights = batch.class_weights.data();
-    given.class_count = batch.class_weights.size();
-    action(&given);
   }
 
   template <class Ask>

@@ -1,34 +1,15 @@
 #include <det/nn.h>
 
 #include <limits>
+#include <utility>
 
 #include "capi/guard.h"
 #include "core/base/json.h"
 #include "wrappers/nn/capi/batch_argument.h"
+#include "wrappers/nn/capi/model_handle.h"
 #include "wrappers/nn/files/keras_file.h"
 #include "wrappers/nn/files/model_files.h"
 #include "wrappers/nn/files/onnx_writer.h"
-#include "wrappers/nn/model.h"
-
-struct det_nn_model {
-  explicit det_nn_model(const det::Json &described, const det::nn::ModelOptions &options)
-      : impl(described, options) {}
-
-  // What is lent to the caller: arrays of the model under their names.
-  struct Lent {
-    std::vector<std::string> names;
-    std::vector<std::vector<int64_t>> shapes;
-    std::vector<det_tensor> tensors;
-
-    void add(std::string name, const det::nn::Array &array);
-    void give(const det_tensor **out, size_t *out_count);
-  };
-
-  det::nn::Model impl;
-  det::nn::Batch batch;  // of the last call: its room is used again
-  std::vector<std::string> metric_names;
-  Lent weights, state, results;
-};
 
 namespace {
 
@@ -42,10 +23,9 @@ const det::nn::Batch &borrowed_batch(det_nn_model &model, const det_nn_batch *gi
   return model.batch;
 }
 
-// Metrics appear with the first batch.
-void renew_metric_names(det_nn_model &model) {
-  if (model.metric_names.size() != model.impl.metric_count())
-    model.metric_names = model.impl.metric_names();
+void give_lent(std::span<const det_tensor> tensors, const det_tensor **out, size_t *out_count) {
+  *out = tensors.data();
+  *out_count = tensors.size();
 }
 
 void lend_results(det_nn_model &model, const det_tensor **out, size_t *out_count) {
@@ -53,7 +33,7 @@ void lend_results(det_nn_model &model, const det_tensor **out, size_t *out_count
   const std::vector<std::string> names = model.impl.graph().result_names();
   model.results = {};
   for (size_t i = 0; i < results.size(); ++i) model.results.add(names[i], results[i]);
-  model.results.give(out, out_count);
+  give_lent(model.results.give(), out, out_count);
 }
 
 std::filesystem::path path_from(const char *path) {
@@ -65,24 +45,61 @@ std::filesystem::path path_from(const char *path) {
 }  // namespace
 
 void det_nn_model::Lent::add(std::string name, const Array &array) {
-  names.push_back(std::move(name));
-  shapes.push_back(array.shape());
+  names_.push_back(std::move(name));
+  shapes_.push_back(array.shape());
   det_tensor tensor = DET_TENSOR_INIT;
   tensor.data = array.raw();
   tensor.dtype = static_cast<det_dtype>(array.dtype());
   tensor.device = DET_DEVICE_HOST;
   tensor.dimensions = array.shape().size();
-  tensors.push_back(tensor);
+  tensors_.push_back(tensor);
 }
 
-void det_nn_model::Lent::give(const det_tensor **out, size_t *out_count) {
+std::span<const det_tensor> det_nn_model::Lent::give() {
   // The texts and shapes stay where they are from now on.
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    tensors[i].name = names[i].c_str();
-    tensors[i].shape = shapes[i].data();
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    tensors_[i].name = names_[i].c_str();
+    tensors_[i].shape = shapes_[i].data();
   }
-  *out = tensors.data();
-  *out_count = tensors.size();
+  return tensors_;
+}
+
+void det_nn_model::compile(const det::Json &options) {
+  impl.compile(options);
+  has_optimizer = options.contains("optimizer");
+  state = {};
+  renew_metric_names();
+}
+
+void det_nn_model::train_on_batch(const det::nn::Batch &given) {
+  impl.train_on_batch(given);
+  renew_metric_names();
+}
+
+void det_nn_model::test_on_batch(const det::nn::Batch &given) {
+  impl.test_on_batch(given);
+  renew_metric_names();
+}
+
+std::span<const det_tensor> det_nn_model::lend_weights() {
+  impl.check_built();
+  if (weights.empty())
+    for (const det::nn::Weight &weight : impl.weights().all())
+      weights.add(weight.name, weight.value);
+  return weights.give();
+}
+
+std::span<const det_tensor> det_nn_model::lend_optimizer_state() {
+  impl.check_built();
+  if (state.empty())
+    std::as_const(impl).optimizer().for_each_state(
+        impl.weights(),
+        [&](const std::string &name, const Array &array) { state.add(name, array); });
+  return state.give();
+}
+
+void det_nn_model::renew_metric_names() {
+  if (metric_names.size() != impl.metric_count()) metric_names = impl.metric_names();
 }
 
 void det_nn_model_options_init(det_nn_model_options *options) noexcept {
@@ -137,27 +154,18 @@ det_status det_nn_model_summary(const det_nn_model *model, char **out, det_error
 
 det_status det_nn_model_compile(det_nn_model *model, const char *json, det_error *err) noexcept {
   return guarded(err, [&] {
-    det_nn_model &compiled = deref(model, "model");
-    compiled.impl.compile(det::parse_json_object(text(json, "json"), "json"));
-    compiled.state = {};
-    renew_metric_names(compiled);
+    deref(model, "model").compile(det::parse_json_object(text(json, "json"), "json"));
   });
 }
 
 det_status det_nn_model_train_on_batch(det_nn_model *model, const det_nn_batch *batch,
                                        det_error *err) noexcept {
-  return guarded(err, [&] {
-    deref(model, "model").impl.train_on_batch(borrowed_batch(*model, batch));
-    renew_metric_names(*model);
-  });
+  return guarded(err, [&] { deref(model, "model").train_on_batch(borrowed_batch(*model, batch)); });
 }
 
 det_status det_nn_model_test_on_batch(det_nn_model *model, const det_nn_batch *batch,
                                       det_error *err) noexcept {
-  return guarded(err, [&] {
-    deref(model, "model").impl.test_on_batch(borrowed_batch(*model, batch));
-    renew_metric_names(*model);
-  });
+  return guarded(err, [&] { deref(model, "model").test_on_batch(borrowed_batch(*model, batch)); });
 }
 
 det_status det_nn_model_predict_on_batch(det_nn_model *model, const det_tensor *inputs,
@@ -204,12 +212,7 @@ det_status det_nn_model_weights(det_nn_model *model, const det_tensor **out_weig
   return guarded(err, [&] {
     cleared(out_weights, "out_weights");
     deref(out_count, "out_count") = 0;
-    det_nn_model &asked = deref(model, "model");
-    asked.impl.check_built();
-    if (asked.weights.tensors.empty())
-      for (const det::nn::Weight &weight : asked.impl.weights().all())
-        asked.weights.add(weight.name, weight.value);
-    asked.weights.give(out_weights, out_count);
+    give_lent(deref(model, "model").lend_weights(), out_weights, out_count);
   });
 }
 
@@ -223,15 +226,7 @@ det_status det_nn_model_optimizer_state(det_nn_model *model, const det_tensor **
   return guarded(err, [&] {
     cleared(out_state, "out_state");
     deref(out_count, "out_count") = 0;
-    det_nn_model &asked = deref(model, "model");
-    asked.impl.check_built();
-    const det::nn::Optimizer &optimizer = asked.impl.optimizer();
-    if (asked.state.tensors.empty())
-      optimizer.for_each_state(asked.impl.weights(),
-                               [&](const std::string &name, const det::nn::Array &array) {
-                                 asked.state.add(name, array);
-                               });
-    asked.state.give(out_state, out_count);
+    give_lent(deref(model, "model").lend_optimizer_state(), out_state, out_count);
   });
 }
 

@@ -1,11 +1,8 @@
-// Trains a trial, workload by workload.
+// Says by functions of C how a trial trains, for the library to run it.
 #pragma once
 
 #include <det/estimator/graph.hpp>
 #include <det/estimator/input.hpp>
-#include <det/trials/files.hpp>
-#include <det/trials/load_data.hpp>
-#include <det/trials/responses.hpp>
 #include <det/trials/run.hpp>
 
 namespace det {
@@ -13,31 +10,36 @@ inline namespace v1 {
 namespace estimator {
 namespace detail {
 
-inline constexpr const char *trial_type = "det::estimator::Trial";
-inline constexpr trials::ModelFiles model_files = {"graph.json", "model.safetensors",
-                                                   "optimizer.safetensors"};
+inline constexpr const char *model_file = "graph.json";
+inline constexpr const char *weights_file = "model.safetensors";
+inline constexpr const char *training_state_file = "optimizer.safetensors";
+
+// Whether a file of that name is in every checkpoint of a trial.
+[[nodiscard]] inline bool is_of_checkpoints(const std::string &name) {
+  return name == model_file || name == weights_file || name == training_state_file ||
+         name == "workload_sequencer.json" || name == "load_data.json" || name == "metadata.json";
+}
 
 }  // namespace detail
 
 // Every rank has one, and all are called in step.
 class Controller {
  public:
-  // The workloads outlive it.
-  Controller(Trial &trial, TrialContext &context, trials::WorkloadSource &workloads)
+  // All outlive it.
+  Controller(Trial &trial, TrialContext &context, trials::Caught &caught)
       : context_(context),
-        config_(nlohmann::ordered_json::parse(context.get_experiment_config().text())),
+        caught_(caught),
         estimator_(trial.build_estimator()),
         train_spec_(trial.build_train_spec()),
         eval_spec_(trial.build_validation_spec()),
         serving_(trial.build_serving_input_receiver_fns()),
-        hooks_(train_spec_.hooks),
-        workloads_(workloads) {
+        hooks_(train_spec_.hooks) {
     for (const auto &[name, function] : serving_) {
       if (!function || name.empty() || name == "." || name == ".." ||
           std::filesystem::path(name).filename() != name)
         throw std::invalid_argument("building a trial: the serving input receiver '" + name +
                                     "' has no function, or no name that a directory can have");
-      if (trials::is_of_checkpoints(name, detail::model_files))
+      if (detail::is_of_checkpoints(name))
         throw std::invalid_argument("building a trial: the serving input receiver '" + name +
                                     "' needs another name: checkpoints have a file of that name");
     }
@@ -50,50 +52,65 @@ class Controller {
                                   " steps; it has 1 or more, or none given for all");
   }
 
-  // Until there are no more workloads.
-  void run() {
-    std::exception_ptr failure;
-    try {
-      begin();
-      trials::do_workloads(
-          workloads_, [&](int64_t batches) { return train(batches); }, [&] { return validate(); },
-          [&] { return save(); });
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    failure = hooks_.close(std::move(failure));
-    if (failure != nullptr) std::rethrow_exception(std::move(failure));
+  // While the trial is built.
+  void describe(OnFailure on = {}) {
+    det_keras_loop loop = DET_KERAS_LOOP_INIT;
+    loop.format = "saved_model";
+    loop.model_file = detail::model_file;
+    loop.weights_file = detail::weights_file;
+    loop.training_state_file = detail::training_state_file;
+    loop.user_data = this;
+    loop.begin = [](det_keras_context *, const char *checkpoint, det_nn_model **out_model,
+                    void *self, det_error *err) {
+      return of(self).caught_.guarded(err, [&] {
+        of(self).begin(checkpoint);
+        *out_model = of(self).graph_->model().capi();
+      });
+    };
+    loop.train = [](det_keras_context *, det_keras_ranks *ranks, int64_t batches, const char **out,
+                    void *self, det_error *err) {
+      return of(self).caught_.guarded(err, [&] {
+        of(self).answer_ = of(self).train(trials::Ranks(ranks), batches);
+        *out = of(self).answer_.capi();
+      });
+    };
+    loop.validate = [](det_keras_context *, det_keras_ranks *ranks, int64_t most, const char **out,
+                       void *self, det_error *err) {
+      return of(self).caught_.guarded(err, [&] {
+        of(self).answer_ = of(self).validate(trials::Ranks(ranks), most);
+        *out = of(self).answer_.capi();
+      });
+    };
+    loop.save = [](det_keras_context *, const char *directory, void *self, det_error *err) {
+      return of(self).caught_.guarded(err, [&] { of(self).save(directory); });
+    };
+    loop.end = [](det_keras_context *, int32_t has_failed, void *self, det_error *err) {
+      return of(self).caught_.guarded(err, [&] { of(self).end(has_failed != 0); });
+    };
+    det::detail::call(on, det_keras_set_loop, context_.capi(), &loop);
   }
 
  private:
-  void begin() {
-    std::optional<CheckpointReader> restore;
-    if (const char *latest = context_.core().info().latest_checkpoint(); latest != nullptr) {
-      restore.emplace(context_.core().checkpoint().read(latest));
-      trials::check_kind(restore->path(), detail::trial_type);
-      hooks_.call(&RunHook::on_checkpoint_load, std::filesystem::path(restore->path()));
-    }
-    batches_trained_ = context_.core().info().steps_completed();
+  static Controller &of(void *self) { return *static_cast<Controller *>(self); }
+
+  // `checkpoint`: null where there is none to continue from.
+  void begin(const char *checkpoint) {
+    if (checkpoint != nullptr)
+      hooks_.call(&RunHook::on_checkpoint_load, std::filesystem::path(checkpoint));
     training_.emplace(dataset_of(context_, train_spec_.input_fn).repeat().iterate(),
-                      batches_trained_);
+                      context_.get_initial_batch());
     graph_.emplace(estimator_.model_fn(), Mode::train, *training_->peek(),
                    context_.get_trial_seed());
     if (!context_.has_wrapped_optimizer())
       throw std::logic_error(
           "building the model of a trial: give its optimizer to context().wrap_optimizer()");
     hooks_of_model_ = Hooks(graph_->spec().training_hooks);
-    if (restore) {
-      trials::load_model(*restore, graph_->model(), detail::model_files);
-      workloads_.load_state(
-          trials::read_json(std::filesystem::path(restore->path()) / trials::sequencer_file));
-    } else if (const auto &checkpoint = estimator_.warm_start()) {
-      Tensors(*checkpoint / detail::model_files.weights).read(graph_->model().weights());
-    }
-    ranks_.emplace(context_.distributed(), graph_->model(), trials::gradient_options(config_));
+    if (const auto &other = estimator_.warm_start(); other && checkpoint == nullptr)
+      Tensors(*other / detail::weights_file).read(graph_->model().weights());
     hooks_.call(&SessionRunHook::begin);
   }
 
-  nlohmann::ordered_json train(int64_t batches) {
+  nlohmann::ordered_json train(const trials::Ranks &ranks, int64_t batches) {
     if (!std::exchange(has_session_, true)) {
       hooks_of_model_.call(&SessionRunHook::begin);
       hooks_.call(&SessionRunHook::after_create_session, graph_->model());
@@ -102,35 +119,34 @@ class Controller {
     nlohmann::ordered_json each = nlohmann::ordered_json::array();
     nn::Metrics means;
     for (int64_t batch = 0; batch < batches; ++batch) {
-      const nn::Metrics summaries = train_one();
+      const nn::Metrics summaries = train_one(ranks);
       for (const auto &[name, value] : summaries)
         means[name] += value / static_cast<double>(batches);
       each.push_back(summaries);
     }
-    return trials::trained(context_, batches, each,
-                           trials::of_training(context_.distributed(), config_, means));
+    return {{"avg_metrics", means}, {"batch_metrics", each}};
   }
 
   // As in the reference, hooks of the model see a batch when the next one is about to begin: of a
   // workload's last batch after all that comes before the next training.
-  nn::Metrics train_one() {
+  nn::Metrics train_one(const trials::Ranks &ranks) {
     RunContext context(graph_->model());
     if (trained_) hooks_of_model_.call(&SessionRunHook::after_run, context, *trained_);
     hooks_.call(&SessionRunHook::before_run, context);
     hooks_of_model_.call(&SessionRunHook::before_run, context);
-    trained_ = graph_->train_on_batch(training_->take(), *ranks_);
-    ++batches_trained_;
+    trained_ = graph_->train_on_batch(training_->take(), ranks);
     hooks_.call(&SessionRunHook::after_run, context, *trained_);
     note_stop(context);
     return trained_->summaries;
   }
 
-  nlohmann::ordered_json validate() {
+  nlohmann::ordered_json validate(const trials::Ranks &ranks, int64_t most) {
     Input input(dataset_of(context_, eval_spec_.input_fn).iterate());
-    if (input.peek() == nullptr) trials::refuse_validation(context_.distributed());
+    if (input.peek() == nullptr)
+      return nlohmann::ordered_json::object({{"batches", 0}});  // refused
     Graph graph(estimator_.model_fn(), Mode::evaluate, *input.peek(), context_.get_trial_seed());
     graph.take_weights(*graph_);
-    ranks_->share_untrained(graph.model());
+    ranks.share_untrained(graph.model());
     HookList all = eval_spec_.hooks;
     all.insert(all.end(), graph.spec().evaluation_hooks.begin(),
                graph.spec().evaluation_hooks.end());
@@ -140,8 +156,8 @@ class Controller {
     double sum = 0;
     int64_t batches = 0;
     constexpr int64_t no_limit = std::numeric_limits<int64_t>::max();
-    const int64_t steps = std::min(eval_spec_.steps.value_or(no_limit),
-                                   workloads_.batches_of_validation().value_or(no_limit));
+    const int64_t steps =
+        std::min(eval_spec_.steps.value_or(no_limit), most >= 0 ? most : no_limit);
     for (; batches != steps; ++batches) {
       RunContext context(graph.model());
       hooks.call(&SessionRunHook::before_run, context);
@@ -158,19 +174,12 @@ class Controller {
     nlohmann::ordered_json metrics = graph.metrics(context_.distributed());
     metrics["loss"] = sum / static_cast<double>(batches);
     metrics["global_step"] = graph_->model().steps().trained;
-    return trials::validated(context_, batches, trials::averaged(context_.distributed(), metrics));
+    return {{"batches", batches}, {"validation_metrics", metrics}};
   }
 
-  nlohmann::ordered_json save() {
-    return trials::saved(
-        context_, batches_trained_, "saved_model", [&](const CheckpointWriter &store) {
-          const std::filesystem::path directory = store.path();
-          trials::save_model(store, graph_->model(), detail::model_files);
-          for (const auto &[name, receive] : serving_) serve(receive, directory / name);
-          hooks_.call(&RunHook::on_checkpoint_end, directory);
-          trials::write_text(directory / trials::sequencer_file, workloads_.state().dump());
-          trials::write_load_data(directory, detail::trial_type, context_);
-        });
+  void save(const std::filesystem::path &directory) {
+    for (const auto &[name, receive] : serving_) serve(receive, directory / name);
+    hooks_.call(&RunHook::on_checkpoint_end, directory);
   }
 
   void serve(const ServingInputReceiverFn &receive, const std::filesystem::path &directory) const {
@@ -184,25 +193,30 @@ class Controller {
     }
   }
 
+  void end(bool has_failed) {
+    std::exception_ptr failure;
+    if (has_failed) failure = std::make_exception_ptr(std::runtime_error("the training failed"));
+    failure = hooks_.close(std::move(failure));
+    if (!has_failed && failure != nullptr) std::rethrow_exception(std::move(failure));
+  }
+
   void note_stop(const RunContext &context) {
     if (context.stop_requested()) context_.set_stop_requested(true);
   }
 
   TrialContext &context_;
-  const nlohmann::ordered_json config_;
+  trials::Caught &caught_;
   const Estimator estimator_;
   const TrainSpec train_spec_;
   const EvalSpec eval_spec_;
   const ServingInputReceiverFns serving_;
   const Hooks hooks_;
-  trials::WorkloadSource &workloads_;
   std::optional<Input> training_;
   std::optional<Graph> graph_;
-  std::optional<trials::Ranks> ranks_;
   Hooks hooks_of_model_;
   std::optional<RunValues> trained_;  // that the model's hooks have not seen
   bool has_session_ = false;
-  int64_t batches_trained_ = 0;
+  Json answer_;  // as the library has it, until it asks again
 };
 
 }  // namespace estimator

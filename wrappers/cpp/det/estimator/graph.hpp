@@ -46,10 +46,10 @@ class Graph {
     }
   }
 
-  [[nodiscard]] RunValues train_on_batch(const nn::Batch &given, trials::Ranks &ranks) {
+  [[nodiscard]] RunValues train_on_batch(const nn::Batch &given, const trials::Ranks &ranks) {
     const nn::Batch batch = to_compare(given);
     model_.reset_metrics();
-    ranks.train_on_batch(model_, features_.read(batch));
+    ranks.train_on_batch(features_.read(batch));
     RunValues values(model_, places_, batch, loss());
     for (const auto &[name, scalar] : spec_.summaries) values.summaries[name] = scalar(values);
     values.summaries.emplace("loss", values.loss());

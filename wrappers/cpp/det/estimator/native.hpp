@@ -18,14 +18,10 @@ class NativeContext : public TrialContext {
   // to test, one batch of everything, as often as it is called.
   void train_and_evaluate(const Estimator &estimator, const TrainSpec &train_spec,
                           const EvalSpec &eval_spec) {
-    const auto train = [&](trials::WorkloadSource &workloads) {
-      Parts trial(*this, estimator, train_spec, eval_spec);
-      Controller(trial, *this, workloads).run();
-    };
-    trials::OneBatch one_of_each;
-    if (tests_) train(one_of_each);
-    else if (!std::exchange(has_trained_, true)) trials::run_to_end(core(), *this, train);
-    else throw std::logic_error("training an estimator: its run is over; a program trains once");
+    if (!tests_ && std::exchange(has_trained_, true))
+      throw std::logic_error("training an estimator: its run is over; a program trains once");
+    Parts trial(*this, estimator, train_spec, eval_spec);
+    trials::train<Parts>(*this, [&]() -> Parts & { return trial; });
   }
 
  private:
@@ -54,7 +50,9 @@ class NativeContext : public TrialContext {
     const EvalSpec &eval_spec_;
   };
 
-  NativeContext(const Core &core, bool tests) : TrialContext(core), tests_(tests) {}
+  explicit NativeContext(const Core &core) : TrialContext(core), tests_(false) {}
+  NativeContext(const Json &config, const Json &hparams)
+      : TrialContext(config, hparams), tests_(true) {}
 
   bool tests_;
   bool has_trained_ = false;
@@ -65,12 +63,10 @@ using EstimatorNativeContext = NativeContext;
 // A context with its run, which is that of init() or one of which nothing is kept.
 struct NativeRun {
   explicit NativeRun(const CoreOptions &options)
-      : started(trials::start(options)), context(started, false) {}
-  NativeRun(const Json &config, const Json &hparams)
-      : unkept(std::in_place, config, hparams), context(unkept->core(), true) {}
+      : started(trials::start(options)), context(started) {}
+  NativeRun(const Json &config, const Json &hparams) : context(config, hparams) {}
 
   Core started;
-  std::optional<trials::UnkeptRun> unkept;
   NativeContext context;
 };
 

@@ -3,6 +3,7 @@
 
 #include <det/estimator/saved_model.hpp>
 #include <det/trials/context.hpp>
+#include <det/trials/program.hpp>
 
 namespace det {
 inline namespace v1 {
@@ -13,12 +14,15 @@ using det::InvalidHP;
 class TrialContext : public det::TrialContext {
  public:
   // `core` outlives it.
-  explicit TrialContext(const Core &core) : det::TrialContext(core, "a det::estimator::Trial") {}
+  explicit TrialContext(const Core &core) : det::TrialContext(core, "det::estimator::Trial") {}
+  // Of a run of which nothing is kept.
+  TrialContext(const Json &config, const Json &hparams)
+      : det::TrialContext(config, hparams, "det::estimator::Trial") {}
   // For looking at a trial by hand: what it makes is used by plain calls. Of a configuration, an
   // object, whose hyperparameters are drawn from their ranges where `hparams` gives none.
   [[nodiscard]] static std::shared_ptr<TrialContext> from_config(const Json &config,
                                                                  const Json &hparams = {}) {
-    return trials::offline_context<TrialContext>(config, hparams);
+    return std::make_shared<TrialContext>(config, hparams);
   }
 };
 

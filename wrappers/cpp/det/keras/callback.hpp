@@ -1,17 +1,22 @@
 // What a trial is told of its training (seed: keras.callbacks.Callback).
 #pragma once
 
+#include <det/keras.h>
 #include <det/core.hpp>
 #include <det/nn.hpp>
 
 #include <filesystem>
-#include <utility>
+#include <string>
 
 namespace det {
 inline namespace v1 {
 namespace keras {
 
 using nn::Metrics;
+
+namespace detail {
+class ToldCallback;
+}
 
 // Every hook does nothing unless it is overridden. All ranks have the same callbacks.
 class Callback {
@@ -51,58 +56,16 @@ class Callback {
   // From on_train_begin() to on_train_end().
   [[nodiscard]] const nn::Model &model() const { return *model_; }
   // Likewise, for what it shows itself; of the chief.
-  [[nodiscard]] Tensorboard tensorboard() const { return core_->tensorboard(); }
-  // As a name in files: of this callback, and of no other.
-  [[nodiscard]] const std::string &key() const { return key_; }
+  [[nodiscard]] Tensorboard tensorboard() const {
+    return Tensorboard(det_core_tensorboard(det_keras_core(context_)));
+  }
   // The trial ends after the workload, with a checkpoint.
-  void stop_training() { wants_stop_ = true; }
+  void stop_training() { det_keras_set_stop_requested(context_, 1); }
 
  private:
-  friend class Callbacks;
+  friend class detail::ToldCallback;
   const nn::Model *model_ = nullptr;
-  const Core *core_ = nullptr;
-  std::string key_;
-  bool wants_stop_ = false;
-};
-
-// All callbacks of a trial on this rank, in their order.
-class Callbacks {
- public:
-  // What is given outlives it.
-  Callbacks(const std::vector<std::shared_ptr<Callback>> &given, const nn::Model &model,
-            const Core &core) {
-    std::map<std::string, size_t> seen;
-    for (const auto &one : given) {
-      if (one == nullptr) throw std::invalid_argument("a trial's keras_callbacks() has a null one");
-      const std::string key = one->name() + "#" + std::to_string(seen[one->name()]++);
-      if (one->is_for_chief_only() && core.distributed().rank() != 0) continue;
-      one->model_ = &model;
-      one->core_ = &core;
-      one->key_ = key;
-      all_.push_back(one);
-    }
-  }
-
-  template <class... Parameters, class... Arguments>
-  void call(void (Callback::*hook)(Parameters...), const Arguments &...arguments) const {
-    for (const auto &one : all_) (one.get()->*hook)(arguments...);
-  }
-
-  // Whether one of them wanted to stop since it was last asked.
-  [[nodiscard]] bool take_stop() const {
-    bool stop = false;
-    for (const auto &one : all_) stop = std::exchange(one->wants_stop_, false) || stop;
-    return stop;
-  }
-
-  // Each with its key.
-  template <class Visit>
-  void for_each(const Visit &visit) const {
-    for (const auto &one : all_) visit(one->key_, *one);
-  }
-
- private:
-  std::vector<std::shared_ptr<Callback>> all_;
+  det_keras_context *context_ = nullptr;
 };
 
 }  // namespace keras

@@ -1,181 +1,226 @@
-// Trains a trial, workload by workload.
+// Says by functions of C what a trial is, for the library to train it.
 #pragma once
 
-#include <det/keras/checkpoint.hpp>
-#include <det/keras/feed.hpp>
-#include <det/keras/input_names.hpp>
-#include <det/trials/ranks.hpp>
-#include <det/trials/responses.hpp>
+#include <det/keras/trial.hpp>
 #include <det/trials/run.hpp>
+
+#include <deque>
 
 namespace det {
 inline namespace v1 {
 namespace keras {
+namespace detail {
 
-// Every rank has one, and all are called in step.
-class Controller {
+// A batch of which the library has the arrays from now on.
+inline void hand_over(Batch batch, det_nn_batch *out) {
+  struct Owned {
+    explicit Owned(Batch given) : batch(std::move(given)), lent(batch) {}
+    const Batch batch;
+    const nn::detail::LentBatch lent;
+  };
+  auto *const owned = new Owned(std::move(batch));
+  *out = owned->lent.capi();
+  out->owner = owned;
+  out->release = [](void *owner) { delete static_cast<Owned *>(owner); };
+}
+
+// What a trial is trained or validated with. Stays where it is.
+class Data {
  public:
-  // The workloads outlive it.
-  Controller(Trial &trial, TrialContext &context, trials::WorkloadSource &workloads)
-      : context_(context),
-        config_(nlohmann::ordered_json::parse(context.get_experiment_config().text())),
-        training_(context, configured(trial.build_training_data_loader())),
-        validation_(context, trial.build_validation_data_loader()),
-        model_(built(trial)),
-        input_names_(model_),
-        callbacks_(callbacks_of(trial), model_, context.core()),
-        workloads_(workloads) {
-    const auto records = config_.find("records_per_epoch");
-    if (records != config_.end() && records->is_number_integer() && records->get<int64_t>() > 0)
-      batches_per_epoch_ =
-          std::max<int64_t>(1, records->get<int64_t>() / context.get_global_batch_size());
-  }
+  // A training goes through a dataset without end. All outlive it.
+  Data(InputData given, bool is_training, trials::Caught &caught)
+      : given_(std::move(given)), is_training_(is_training), caught_(caught) {}
+  Data(const Data &) = delete;
+  Data &operator=(const Data &) = delete;
 
-  // Until there are no more workloads.
-  void run() {
-    build_from_first_batch();
-    std::optional<CheckpointReader> restore;
-    std::optional<nlohmann::ordered_json> states;
-    if (const char *latest = context_.core().info().latest_checkpoint(); latest != nullptr) {
-      restore.emplace(context_.core().checkpoint().read(latest));
-      const std::filesystem::path directory = restore->path();
-      trials::check_kind(directory, detail::trial_type);
-      states = trials::read_json(directory / detail::callbacks_file);
-      const auto sequencer = trials::read_json(directory / trials::sequencer_file);
-      trials::load_model(*restore, model_, detail::model_files);
-      workloads_.load_state(sequencer);
+  using Give = det_status(det_keras_context *, const det_keras_data *, det_error *);
+  void give(Give *to, det_keras_context *context) {
+    det_keras_data data = DET_KERAS_DATA_INIT;
+    data.user_data = this;
+    if (given_.dataset() != nullptr) {
+      data.open = open;
+      data.next = next;
+      data.close = close;
+    } else if (given_.sequence() != nullptr) {
+      data.batch_count = given_.sequence()->size();
+      data.batch = batch;
+      data.on_epoch_end = on_epoch_end;
+    } else {
+      const nn::detail::LentBatch arrays(given_.arrays());
+      data.arrays = &arrays.capi();
+      det::detail::call({}, to, context, &data);
+      return;
     }
-    ranks_.emplace(context_.distributed(), model_, trials::gradient_options(config_));
-    callbacks_.call(&Callback::on_train_begin);
-    if (states) {
-      progress_ = detail::load_callbacks(*states, callbacks_);
-      callbacks_.call(&Callback::on_checkpoint_load, std::filesystem::path(restore->path()));
-      restore.reset();
-    }
-    next_to_train_ = training_.training(context_.core().info().steps_completed());
-    trials::do_workloads(
-        workloads_, [&](int64_t batches) { return train(batches); }, [&] { return validate(); },
-        [&] { return save(); });
-    callbacks_.call(&Callback::on_train_end);
+    det::detail::call({}, to, context, &data);
   }
 
  private:
-  const nn::Model &built(Trial &trial) {
-    (void)trial.build_model();
+  static Data &of(void *self) { return *static_cast<Data *>(self); }
+
+  static det_status batch(int64_t index, det_nn_batch *out, void *self, det_error *err) {
+    return of(self).caught_.guarded(err,
+                                    [&] { hand_over(of(self).given_.sequence()->at(index), out); });
+  }
+  static det_status on_epoch_end(void *self, det_error *err) {
+    return of(self).caught_.guarded(err, [&] { of(self).given_.sequence()->on_epoch_end(); });
+  }
+
+  static det_status open(int64_t skip, int64_t most, void **out, void *self, det_error *err) {
+    return of(self).caught_.guarded(err, [&] {
+      const nn::Dataset &all = *of(self).given_.dataset();
+      const nn::Dataset wanted = most >= 0               ? all.take(most)
+                                 : of(self).is_training_ ? all.repeat()
+                                                         : all;
+      auto reading = std::make_unique<nn::DatasetIterator>(wanted.iterate());
+      reading->skip(skip);
+      *out = reading.release();
+    });
+  }
+  static det_status next(void *reading, det_nn_batch *out, void *self, det_error *err) {
+    return of(self).caught_.guarded(err, [&] {
+      std::optional<Batch> batch = static_cast<nn::DatasetIterator *>(reading)->next();
+      if (!batch) return DET_DONE;
+      hand_over(std::move(*batch), out);
+      return DET_OK;
+    });
+  }
+  static void close(void *reading, void * /*self*/) {
+    delete static_cast<nn::DatasetIterator *>(reading);
+  }
+
+  const InputData given_;
+  const bool is_training_;
+  trials::Caught &caught_;
+};
+
+// A callback of a program. Stays where it is.
+class ToldCallback {
+ public:
+  // All outlive it.
+  ToldCallback(std::shared_ptr<Callback> callback, const nn::Model &model,
+               det_keras_context *context, trials::Caught &caught)
+      : callback_(std::move(callback)), caught_(caught) {
+    callback_->model_ = &model;
+    callback_->context_ = context;
+  }
+  ToldCallback(const ToldCallback &) = delete;
+  ToldCallback &operator=(const ToldCallback &) = delete;
+
+  void add_to(det_keras_context *context) {
+    const std::string name = callback_->name();
+    det_keras_callback given = DET_KERAS_CALLBACK_INIT;
+    given.name = name.c_str();
+    given.is_chief_only = callback_->is_for_chief_only() ? 1 : 0;
+    given.user_data = this;
+    given.on_event = [](det_keras_context *, const det_keras_event *event, void *self,
+                        det_error *err) {
+      return of(self).caught_.guarded(err, [&] { of(self).tell(*event); });
+    };
+    given.get_state = [](const char **out, void *self, det_error *err) {
+      return of(self).caught_.guarded(err, [&] {
+        of(self).state_ = of(self).callback_->get_state();
+        *out = of(self).state_.capi();
+      });
+    };
+    given.load_state = [](const char *state, void *self, det_error *err) {
+      return of(self).caught_.guarded(err, [&] { of(self).callback_->load_state(state); });
+    };
+    det::detail::call({}, det_keras_add_callback, context, &given);
+  }
+
+ private:
+  static ToldCallback &of(void *self) { return *static_cast<ToldCallback *>(self); }
+
+  void tell(const det_keras_event &event) const {
+    const auto metrics = [&] {
+      Metrics all;
+      for (size_t i = 0; i < event.metric_count; ++i)
+        all.emplace(event.metrics[i].name, event.metrics[i].value);
+      return all;
+    };
+    switch (event.kind) {
+      case DET_KERAS_TRAIN_BEGIN:
+        return callback_->on_train_begin();
+      case DET_KERAS_TRAIN_END:
+        return callback_->on_train_end();
+      case DET_KERAS_EPOCH_BEGIN:
+        return callback_->on_epoch_begin(event.index);
+      case DET_KERAS_EPOCH_END:
+        return callback_->on_epoch_end(event.index);
+      case DET_KERAS_WORKLOAD_BEGIN:
+        return callback_->on_train_workload_begin(event.index, event.batches);
+      case DET_KERAS_WORKLOAD_END:
+        return callback_->on_train_workload_end(event.index, metrics());
+      case DET_KERAS_BATCH_BEGIN:
+        return callback_->on_train_batch_begin(event.index);
+      case DET_KERAS_BATCH_END:
+        return callback_->on_train_batch_end(event.index, metrics());
+      case DET_KERAS_TEST_BEGIN:
+        return callback_->on_test_begin();
+      case DET_KERAS_TEST_BATCH_BEGIN:
+        return callback_->on_test_batch_begin(event.index);
+      case DET_KERAS_TEST_BATCH_END:
+        return callback_->on_test_batch_end(event.index, metrics());
+      case DET_KERAS_TEST_END:
+        return callback_->on_test_end(metrics());
+      case DET_KERAS_CHECKPOINT_END:
+        return callback_->on_checkpoint_end(event.directory);
+      case DET_KERAS_CHECKPOINT_LOAD:
+        return callback_->on_checkpoint_load(event.directory);
+      default:
+        return;
+    }
+  }
+
+  const std::shared_ptr<Callback> callback_;
+  trials::Caught &caught_;
+  Json state_;  // as the library has it, until it asks again
+};
+
+}  // namespace detail
+
+// Every rank has one.
+class Controller {
+ public:
+  // All outlive it.
+  Controller(Trial &trial, TrialContext &context, trials::Caught &caught)
+      : trial_(trial), context_(context), caught_(caught) {}
+
+  // While the trial is built.
+  void describe() {
+    take_data(trial_.build_training_data_loader(), true, det_keras_set_training_data);
+    take_data(trial_.build_validation_data_loader(), false, det_keras_set_validation_data);
+    (void)trial_.build_model();
     const auto &wrapped = context_.wrapped_model();
     if (!wrapped)
       throw std::logic_error("building the model of a trial: give it to context().wrap_model()");
-    if (!wrapped->is_compiled())
-      throw std::logic_error("building the model of a trial: compile() what wrap_model() gave");
-    return wrapped->model();
+    det::detail::call({}, det_keras_use_model, context_.capi(), wrapped->model().capi());
+    for (const auto &one : trial_.keras_callbacks()) add(one, wrapped->model());
   }
 
-  [[nodiscard]] std::vector<std::shared_ptr<Callback>> callbacks_of(Trial &trial) const {
-    std::vector<std::shared_ptr<Callback>> all = trial.keras_callbacks();
-    if (context_.fit().verbose())
-      all.insert(all.begin(), std::make_shared<detail::ProgressPrinter>());
-    return all;
-  }
-
-  // Gives weights to a model that does not say what comes in.
-  void build_from_first_batch() const {
-    Failure failure;
-    (void)model_.weights(failure);
-    if (failure && failure.code() == Code::state)
-      (void)model_.predict_on_batch(input_names_.in_order(training_.first()).inputs);
-  }
-
-  // What an adapter of the training data says is said to the context.
-  InputData configured(InputData data) {
-    if (const auto &adapter = data.adapter()) {
+ private:
+  void take_data(InputData given, bool is_training, detail::Data::Give *to) {
+    // What an adapter of the training data says is said to the context.
+    if (const auto &adapter = given.adapter(); adapter && is_training)
       context_.configure_fit(
           FitOptions().workers(adapter->workers).max_queue_size(adapter->max_queue_size));
-    }
-    return data;
+    if (given.dataset() != nullptr) context_.check_dataset(*given.dataset());
+    data_.emplace_back(std::move(given), is_training, caught_).give(to, context_.capi());
   }
 
-  nlohmann::ordered_json train(int64_t batches) {
-    model_.reset_metrics();
-    nlohmann::ordered_json each = nlohmann::ordered_json::array();
-    for (int64_t batch = 0; batch < batches; ++batch) {
-      if (std::exchange(progress_.wants_epoch_begin, false))
-        callbacks_.call(&Callback::on_epoch_begin, progress_.epoch);
-      if (batch == 0)
-        callbacks_.call(&Callback::on_train_workload_begin, progress_.total_batches, batches);
-      callbacks_.call(&Callback::on_train_batch_begin, progress_.batches_of_epoch);
-      train_one();
-      const Metrics metrics = model_.metrics();
-      each.push_back(metrics);
-      callbacks_.call(&Callback::on_train_batch_end, progress_.batches_of_epoch, metrics);
-      ++progress_.total_batches;
-      if (++progress_.batches_of_epoch == batches_per_epoch_) {
-        callbacks_.call(&Callback::on_epoch_end, progress_.epoch);
-        ++progress_.epoch;
-        progress_.batches_of_epoch = 0;
-        progress_.wants_epoch_begin = true;
-      }
-      note_stop();
-    }
-    const Metrics metrics = trials::of_training(context_.distributed(), config_, model_.metrics());
-    callbacks_.call(&Callback::on_train_workload_end, progress_.total_batches, metrics);
-    note_stop();
-    return trials::trained(context_, batches, each, metrics);
+  void add(const std::shared_ptr<Callback> &one, const nn::Model &model) {
+    if (one == nullptr) throw std::invalid_argument("a trial's keras_callbacks() has a null one");
+    if (const auto *known = dynamic_cast<const KnownCallback *>(one.get()))
+      det::detail::call({}, det_keras_add_known_callback, context_.capi(),
+                        known->described().json().c_str());
+    else callbacks_.emplace_back(one, model, context_.capi(), caught_).add_to(context_.capi());
   }
 
-  void train_one() {
-    std::optional<Batch> batch = next_to_train_();
-    if (!batch) throw std::logic_error("training a trial: there are no more batches");
-    *batch = input_names_.in_order(std::move(*batch));
-    if (const auto &weights = context_.fit().class_weight())
-      batch = weighted(std::move(*batch), *weights);
-    ranks_->train_on_batch(model_, *batch);
-  }
-
-  nlohmann::ordered_json validate() {
-    ranks_->share_untrained(model_);
-    model_.reset_metrics();
-    callbacks_.call(&Callback::on_test_begin);
-    const nn::Generator next = validation_.validation(workloads_.batches_of_validation());
-    int64_t batch = 0;
-    for (; const std::optional<Batch> records = next(); ++batch) {
-      callbacks_.call(&Callback::on_test_batch_begin, batch);
-      model_.test_on_batch(input_names_.in_order(*records));
-      callbacks_.call(&Callback::on_test_batch_end, batch, model_.metrics());
-    }
-    if (batch == 0) trials::refuse_validation(context_.distributed());
-    Metrics metrics;
-    for (const auto &[name, value] : trials::averaged(context_.distributed(), model_.metrics()))
-      metrics["val_" + name] = value;
-    callbacks_.call(&Callback::on_test_end, metrics);
-    note_stop();
-    return trials::validated(context_, batch, metrics);
-  }
-
-  nlohmann::ordered_json save() {
-    auto response = trials::saved(
-        context_, progress_.total_batches, "saved_weights", [&](const CheckpointWriter &to) {
-          detail::save(to, context_, model_, callbacks_, progress_, workloads_.state());
-        });
-    note_stop();
-    response["stop_requested"] = context_.get_stop_requested();
-    return response;
-  }
-
-  void note_stop() {
-    if (callbacks_.take_stop()) context_.set_stop_requested(true);
-  }
-
+  Trial &trial_;
   TrialContext &context_;
-  const nlohmann::ordered_json config_;
-  const Feed training_, validation_;
-  const nn::Model &model_;
-  const detail::InputNames input_names_;
-  const Callbacks callbacks_;
-  trials::WorkloadSource &workloads_;
-  std::optional<trials::Ranks> ranks_;
-  nn::Generator next_to_train_;
-  std::optional<int64_t> batches_per_epoch_;
-  detail::Progress progress_;
+  trials::Caught &caught_;
+  std::deque<detail::Data> data_;
+  std::deque<detail::ToldCallback> callbacks_;
 };
 
 }  // namespace keras

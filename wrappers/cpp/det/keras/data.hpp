@@ -27,7 +27,8 @@ class Sequence {
   virtual void on_epoch_end() {}
 };
 
-// Arrays as a sequence. Records keep their places in batches; the last batch may be shorter.
+// Arrays as a sequence, for sequences made of them. Records keep their places in batches; the last
+// batch may be shorter.
 class ArraySequence : public Sequence {
  public:
   // Throws std::invalid_argument for arrays of different lengths, and for fewer records than a
@@ -88,12 +89,9 @@ class InputData {
   }
   InputData(nn::Dataset dataset) : dataset_(std::move(dataset)) {}
 
-  // Null where it is a dataset().
-  [[nodiscard]] std::shared_ptr<Sequence> sequence(int64_t batch_size) const {
-    if (dataset_) return nullptr;
-    if (sequence_ != nullptr) return sequence_;
-    return std::make_shared<ArraySequence>(arrays_, batch_size);
-  }
+  [[nodiscard]] const Batch &arrays() const { return arrays_; }
+  // Null where it is none.
+  [[nodiscard]] Sequence *sequence() const { return sequence_.get(); }
   [[nodiscard]] const nn::Dataset *dataset() const { return dataset_ ? &*dataset_ : nullptr; }
   [[nodiscard]] const std::optional<SequenceAdapter> &adapter() const { return adapter_; }
 

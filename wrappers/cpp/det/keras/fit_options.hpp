@@ -1,8 +1,9 @@
 // How a trial is trained and its data are read (seed: configure_fit).
 #pragma once
 
-#include <det/keras/class_weight.hpp>
+#include <det/nn/config.hpp>
 
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -11,78 +12,59 @@ namespace det {
 inline namespace v1 {
 namespace keras {
 
-// FitOptions().workers(2).shuffle(false). What is not said stays as it was.
+// How much the records of each class count.
+using ClassWeight = std::map<int64_t, double>;
+
+namespace detail {
+
+// A number for each class. Throws std::invalid_argument where one is missing.
+[[nodiscard]] inline std::string list_of(const ClassWeight &weights) {
+  std::string list = "[";
+  int64_t next = 0;
+  for (const auto &[label, weight] : weights) {
+    if (label != next++)
+      throw std::invalid_argument(
+          "weighting classes: they are numbered from 0 on, and there is no " +
+          std::to_string(next - 1));
+    list += (next > 1 ? ", " : "") + nn::ConfigValue(weight).text();
+  }
+  return list + "]";
+}
+
+}  // namespace detail
+
+// FitOptions().workers(2).shuffle(false). What is not said stays as it was; what cannot be is
+// refused by configure_fit().
 class FitOptions {
  public:
   // A line of the chief for every tenth of a workload; at first none.
-  FitOptions &verbose(bool prints) { return set(verbose_, prints); }
+  FitOptions &verbose(bool prints) { return set("verbose", prints); }
   // The batches of sequences and arrays, in every epoch anew; at first they are.
-  FitOptions &shuffle(bool shuffles) { return set(shuffle_, shuffles); }
+  FitOptions &shuffle(bool shuffles) { return set("shuffle", shuffles); }
   // Threads that ask a sequence ahead; at first 0.
-  FitOptions &workers(int64_t threads) {
-    if (threads < 0) refuse("there are 0 workers or more, not " + std::to_string(threads));
-    return set(workers_, threads);
-  }
+  FitOptions &workers(int64_t threads) { return set("workers", threads); }
   // How many batches ahead; at first 10.
-  FitOptions &max_queue_size(int64_t batches) {
-    if (batches < 1)
-      refuse("one batch or more is made ahead, not " + std::to_string(batches) +
-             " (max_queue_size)");
-    return set(max_queue_size_, batches);
-  }
+  FitOptions &max_queue_size(int64_t batches) { return set("max_queue_size", batches); }
   // Batches of a validation, of each rank; none: all.
   FitOptions &validation_steps(std::optional<int64_t> batches) {
-    if (batches.value_or(1) < 1)
-      refuse("a validation has one batch or more, not " + std::to_string(*batches) +
-             " (validation_steps)");
-    return set(validation_steps_, batches);
+    return set("validation_steps", batches ? nn::ConfigValue(*batches) : nn::ConfigValue(nullptr));
   }
   // Of each class, from 0 on; none: all count 1.
-  FitOptions &class_weight(std::optional<ClassWeight> weights) {
-    if (weights) detail::check_class_weight(*weights);
-    return set(class_weight_, std::move(weights));
+  FitOptions &class_weight(const std::optional<ClassWeight> &weights) {
+    return set("class_weight", weights ? nn::ConfigValue::json(detail::list_of(*weights))
+                                       : nn::ConfigValue(nullptr));
   }
 
-  [[nodiscard]] bool verbose() const { return verbose_.value_or(false); }
-  [[nodiscard]] bool shuffle() const { return shuffle_.value_or(true); }
-  [[nodiscard]] int64_t workers() const { return workers_.value_or(0); }
-  [[nodiscard]] int64_t max_queue_size() const { return max_queue_size_.value_or(10); }
-  [[nodiscard]] std::optional<int64_t> validation_steps() const {
-    return validation_steps_.value_or(std::nullopt);
-  }
-  [[nodiscard]] const std::optional<ClassWeight> &class_weight() const {
-    static const std::optional<ClassWeight> none;
-    return class_weight_ ? *class_weight_ : none;
-  }
-
-  // What the other ones say is said anew.
-  void merge(const FitOptions &later) {
-    const auto take = [](auto &mine, const auto &others) {
-      if (others) mine = others;
-    };
-    take(verbose_, later.verbose_);
-    take(shuffle_, later.shuffle_);
-    take(workers_, later.workers_);
-    take(max_queue_size_, later.max_queue_size_);
-    take(validation_steps_, later.validation_steps_);
-    take(class_weight_, later.class_weight_);
-  }
+  // What det_keras_configure_fit() takes.
+  [[nodiscard]] std::string json() const { return said_.config(); }
 
  private:
-  template <class Value>
-  FitOptions &set(std::optional<Value> &place, Value value) {
-    place = std::move(value);
+  FitOptions &set(const char *key, const nn::ConfigValue &value) {
+    said_.set_field(key, value);
     return *this;
   }
-  [[noreturn]] static void refuse(const std::string &why) {
-    throw std::invalid_argument("configuring a trial: " + why);
-  }
 
-  std::optional<bool> verbose_, shuffle_;
-  std::optional<int64_t> workers_, max_queue_size_;
-  // An option that is said to be none is not one that is not said.
-  std::optional<std::optional<int64_t>> validation_steps_;
-  std::optional<std::optional<ClassWeight>> class_weight_;
+  nn::Described said_{"FitOptions"};
 };
 
 }  // namespace keras

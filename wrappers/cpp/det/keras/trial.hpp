@@ -5,8 +5,8 @@
 #include <det/keras/data.hpp>
 #include <det/keras/fit_options.hpp>
 #include <det/trials/context.hpp>
+#include <det/trials/program.hpp>
 
-#include <filesystem>
 #include <optional>
 
 namespace det {
@@ -28,33 +28,27 @@ class TrialModel {
     compile("{\"optimizer\": " + optimizer.json() + ", \"loss\": " + nn::ConfigValue::quoted(loss) +
             ", \"metrics\": [" + names + "]}");
   }
-  // With all that det_nn_model_compile() takes. Throws std::invalid_argument where that names no
-  // optimizer.
-  void compile(const Json &options) {
-    if (!nlohmann::json::parse(options.text()).contains("optimizer"))
-      throw std::invalid_argument(
-          "compiling the model of a trial: nothing says its 'optimizer', such as \"adam\"");
-    model_->compile(options);
-    *is_compiled_ = true;
-  }
+  // With all that det_nn_model_compile() takes, an optimizer among it.
+  void compile(const Json &options) { model_->compile(options); }
 
   [[nodiscard]] const nn::Model &model() const { return *model_; }
-  [[nodiscard]] bool is_compiled() const { return *is_compiled_; }
 
  private:
   std::shared_ptr<nn::Model> model_;
-  std::shared_ptr<bool> is_compiled_ = std::make_shared<bool>(false);
 };
 
 class TrialContext : public det::TrialContext {
  public:
   // `core` outlives it.
-  explicit TrialContext(const Core &core) : det::TrialContext(core, "a det::keras::Trial") {}
+  explicit TrialContext(const Core &core) : det::TrialContext(core, "det::keras::Trial") {}
+  // Of a run of which nothing is kept.
+  TrialContext(const Json &config, const Json &hparams)
+      : det::TrialContext(config, hparams, "det::keras::Trial") {}
   // For looking at a trial by hand: what it makes is used by plain calls. Of a configuration, an
   // object, whose hyperparameters are drawn from their ranges where `hparams` gives none.
   [[nodiscard]] static std::shared_ptr<TrialContext> from_config(const Json &config,
                                                                  const Json &hparams = {}) {
-    return trials::offline_context<TrialContext>(config, hparams);
+    return std::make_shared<TrialContext>(config, hparams);
   }
 
   // Makes the model, with first weights that follow from the trial's seed.
@@ -66,15 +60,15 @@ class TrialContext : public det::TrialContext {
   }
 
   // What is not said in any call is as FitOptions has it.
-  void configure_fit(const FitOptions &options) { fit_.merge(options); }
+  void configure_fit(const FitOptions &options, OnFailure on = {}) {
+    det::detail::call(on, det_keras_configure_fit, capi(), options.json().c_str());
+  }
 
   // Of the library.
   [[nodiscard]] const std::optional<TrialModel> &wrapped_model() const { return model_; }
-  [[nodiscard]] const FitOptions &fit() const { return fit_; }
 
  private:
   std::optional<TrialModel> model_;
-  FitOptions fit_;
 };
 
 class Controller;
@@ -103,6 +97,14 @@ class Trial {
  private:
   TrialContext &context_;
 };
+
+// The model of a checkpoint's directory, with its weights, to predict with.
+[[nodiscard]] inline nn::Model load_model_from_checkpoint_path(
+    const std::filesystem::path &directory, OnFailure on = {}) {
+  det_nn_model *model = nullptr;
+  det::detail::call(on, det_keras_load_model, directory.c_str(), &model);
+  return nn::Model(model);
+}
 
 using TFKerasTrial = Trial;
 using TFKerasTrialContext = TrialContext;

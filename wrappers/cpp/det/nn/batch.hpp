@@ -1,6 +1,7 @@
 // Records side by side: what a model is trained with, and what a dataset gives.
 #pragma once
 
+#include <det/nn.h>
 #include <det/nn/array.hpp>
 
 #include <algorithm>
@@ -91,6 +92,41 @@ struct Batch {
   }
 };
 
+namespace detail {
+
+// What C calls a batch whose arrays stay where they are.
+class LentBatch {
+ public:
+  explicit LentBatch(const Batch &batch)
+      : inputs_(batch.inputs), truths_(batch.truths), weights_(batch.sample_weights) {
+    if (weights_.size() > 0 && weights_.size() != truths_.size())
+      throw std::invalid_argument(
+          "giving a model a batch: it has " + std::to_string(truths_.size()) +
+          " arrays to compare with, and weights for " + std::to_string(weights_.size()));
+    given_.inputs = inputs_.data();
+    given_.input_count = inputs_.size();
+    given_.truths = truths_.data();
+    given_.result_count = truths_.size();
+    if (weights_.size() > 0) given_.sample_weights = weights_.data();
+    given_.class_weights = batch.class_weights.data();
+    given_.class_count = batch.class_weights.size();
+    if (batch.input_names.empty() || batch.input_names.size() != inputs_.size()) return;
+    names_.reserve(inputs_.size());
+    for (const std::string &name : batch.input_names) names_.push_back(name.c_str());
+    given_.input_names = names_.data();
+  }
+  LentBatch(const LentBatch &) = delete;
+  LentBatch &operator=(const LentBatch &) = delete;
+
+  [[nodiscard]] const det_nn_batch &capi() const { return given_; }
+
+ private:
+  LentTensors inputs_, truths_, weights_;
+  std::vector<const char *> names_;
+  det_nn_batch given_ = DET_NN_BATCH_INIT;
+};
+
+}  // namespace detail
 }  // namespace nn
 }  // namespace v1
 }  // namespace det

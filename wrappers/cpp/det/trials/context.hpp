@@ -1,15 +1,12 @@
 // What trials of every kind are given (seed: TrialContext).
 #pragma once
 
+#include <det/keras.h>
 #include <det/core.hpp>
 #include <det/nn.hpp>
 #include <det/nn/dataset.hpp>
-#include <det/trial.hpp>
 #include <det/trials/dataset_cache.hpp>
-#include <det/trials/offline.hpp>
-#include <det/trials/workloads.hpp>
 
-#include <cstdio>
 #include <filesystem>
 #include <stdexcept>
 
@@ -36,17 +33,24 @@ class TrialContext {
   [[nodiscard]] int64_t get_trial_seed() const { return core_.info().trial_seed(); }
   // How many batches were trained before this process was started.
   [[nodiscard]] int64_t get_initial_batch() const { return core_.info().steps_completed(); }
-  [[nodiscard]] int64_t get_global_batch_size() const { return sizes_.global; }
-  [[nodiscard]] int64_t get_per_slot_batch_size() const { return sizes_.per_slot; }
+  [[nodiscard]] int64_t get_global_batch_size() const {
+    return det_keras_global_batch_size(context_.get());
+  }
+  [[nodiscard]] int64_t get_per_slot_batch_size() const {
+    return det_keras_per_slot_batch_size(context_.get());
+  }
   // The trial ends after the workload, with a checkpoint.
-  [[nodiscard]] bool get_stop_requested() const { return stop_requested_; }
-  void set_stop_requested(bool stop) { stop_requested_ = stop; }
+  [[nodiscard]] bool get_stop_requested() const {
+    return det_keras_stop_requested(context_.get()) != 0;
+  }
+  void set_stop_requested(bool stop) { det_keras_set_stop_requested(context_.get(), stop ? 1 : 0); }
   // Where this rank may write files for TensorBoard.
   [[nodiscard]] std::filesystem::path get_tensorboard_path() const {
     return core_.train().get_tensorboard_path();
   }
   [[nodiscard]] DistributedView distributed() const { return core_.distributed(); }
   [[nodiscard]] const Core &core() const { return core_; }
+  [[nodiscard]] det_keras_context *capi() const noexcept { return context_.get(); }
 
   // As it is: gradients of ranks are added up beneath every optimizer.
   [[nodiscard]] nn::Optimizer wrap_optimizer(nn::Optimizer optimizer) {
@@ -97,7 +101,7 @@ class TrialContext {
     if (!has_wrapped_dataset_)
       throw std::logic_error(
           "reading the data of a trial: give datasets to context().wrap_dataset()");
-    if (!dataset.is_of_records() || sizes_.per_slot == 1) return;
+    if (!dataset.is_of_records() || get_per_slot_batch_size() == 1) return;
     // A function of map() may have made a batch of each.
     if (const auto first = dataset.iterate().next(); first && first->records() == 1)
       throw std::invalid_argument(
@@ -106,16 +110,27 @@ class TrialContext {
   }
 
  protected:
-  // `core` outlives it. `kind` is told in errors.
-  TrialContext(const Core &core, Text kind)
-      : core_(core),
-        sizes_(divide_batch(core.info().hparams().json(), core.distributed().size(), kind)) {
-    if (!sizes_.warning.empty() && core.distributed().rank() == 0)
-      std::fprintf(stderr, "warning: %s\n", sizes_.warning.c_str());
+  // `core` outlives it. `kind` is told in errors, and in checkpoints.
+  TrialContext(const Core &core, Text kind, OnFailure on = {}) {
+    det_keras_context *made = nullptr;
+    detail::call(on, det_keras_context_create, core.capi(), kind.c_str(), &made);
+    take(made);
+  }
+  // Of a run of which nothing is kept.
+  TrialContext(const Json &config, const Json &hparams, Text kind, OnFailure on = {}) {
+    det_keras_context *made = nullptr;
+    detail::call(on, det_keras_context_from_config, config.capi(), hparams.capi(), kind.c_str(),
+                 &made);
+    take(made);
   }
   ~TrialContext() = default;
 
  private:
+  void take(det_keras_context *made) {
+    context_.reset(made);
+    core_ = Core::borrowed(det_keras_core(made));
+  }
+
   nn::Dataset cached(const std::string &id, const std::string &version, const MakeDataset &make,
                      DatasetReaderOptions options) {
     options.shard = distributed().rank();
@@ -127,9 +142,8 @@ class TrialContext {
         trials::cached_dataset(trials::cache_directory(config), id, version, make), options);
   }
 
-  const Core &core_;
-  BatchSizes sizes_;
-  bool stop_requested_ = false;
+  detail::Handle<det_keras_context, det_keras_context_free> context_;
+  Core core_;
   bool has_wrapped_optimizer_ = false;
   bool has_wrapped_dataset_ = false;
   bool has_cached_dataset_ = false;

@@ -1,8 +1,8 @@
 // Elements that a function changes, or that are made ahead.
 #pragma once
 
+#include <det/detail/ordered_workers.hpp>
 #include <det/nn/dataset/elements.hpp>
-#include <det/nn/dataset/workers.hpp>
 
 namespace det {
 inline namespace v1 {
@@ -60,7 +60,8 @@ class MappedElements : public Elements {
   std::shared_ptr<const BatchFunction> function_;
   size_t worker_count_;
   int64_t count_ = 0;
-  std::optional<OrderedWorkers<Numbered>> workers_;  // the last: they use what is above
+  std::optional<det::detail::OrderedWorkers<Numbered, Batch>>
+      workers_;  // the last: they use what is above
 };
 
 class PrefetchedElements : public Elements {
@@ -80,7 +81,8 @@ class PrefetchedElements : public Elements {
  private:
   ElementsPtr input_;
   size_t room_;
-  std::optional<OrderedWorkers<Batch>> worker_;  // the last: it uses what is above
+  std::optional<det::detail::OrderedWorkers<Batch, Batch>>
+      worker_;  // the last: it uses what is above
 };
 
 }  // namespace detail
