@@ -3,9 +3,12 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <functional>
+#include <mutex>
+#include <vector>
 
 #include "core/base/process.h"
 #include "core/storage/directory_storage.h"
@@ -24,6 +27,15 @@ bool fails() {
   return true;
 }
 
+// What is synced, and "rename" for what gets another name, in their order; null: nobody asks.
+std::vector<std::string> *order = nullptr;
+std::mutex order_mutex;
+
+void note(const std::string &what) {
+  const std::lock_guard lock(order_mutex);
+  if (order != nullptr) order->push_back(what);
+}
+
 }  // namespace
 
 #define STEP(result, name, parameters, arguments)                       \
@@ -38,13 +50,26 @@ STEP(ssize_t, write, (int fd, const void *data, size_t size), (fd, data, size))
 STEP(ssize_t, pwrite64, (int fd, const void *data, size_t size, off_t offset),
      (fd, data, size, offset))
 STEP(int, link, (const char *from, const char *to), (from, to))
-STEP(int, fsync, (int fd), (fd))
 STEP(int, syncfs, (int fd), (fd))
 STEP(int, rename, (const char *from, const char *to), (from, to))
 STEP(int, renameat, (int from, const char *name, int to, const char *as), (from, name, to, as))
-STEP(int, renameat2, (int from, const char *name, int to, const char *as, unsigned flags),
-     (from, name, to, as, flags))
 STEP(int, unlink, (const char *path), (path))
+
+extern "C" int __real_fsync(int fd);
+extern "C" int __wrap_fsync(int fd) {
+  if (fails()) return -1;
+  std::error_code failed;
+  note(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), failed));
+  return __real_fsync(fd);
+}
+
+extern "C" int __real_renameat2(int from, const char *name, int to, const char *as, unsigned flags);
+extern "C" int __wrap_renameat2(int from, const char *name, int to, const char *as,
+                                unsigned flags) {
+  if (fails()) return -1;
+  note("rename");
+  return __real_renameat2(from, name, to, as, flags);
+}
 
 // Of what is removed, the locks: a tree that cannot be removed stays, and is no step of storing.
 extern "C" int __real_unlinkat(int at, const char *path, int flags);
@@ -201,6 +226,28 @@ void small_file_system_that_fills_up_is_an_error_and_is_left_empty(void **state)
   assert_int_equal(left, 0);
 }
 
+// After a power cut: what is visible is whole, and its lock tells that the master may not know it.
+void all_is_on_the_disk_before_it_is_visible(void **state) {
+  Fixture &at = fixture_of(state);
+  const fs::path source = at.sample();
+  std::vector<std::string> synced;
+  const auto writer = at.storage->begin("one");
+  writer->add(source, std::nullopt);
+  order = &synced;
+  writer->commit();
+  order = nullptr;
+  const auto when = [&](const fs::path &path) {
+    return std::find(synced.begin(), synced.end(), path.string()) - synced.begin();
+  };
+  const fs::path base = fs::canonical(at.base), locks = base / ".partial", tree = locks / "one";
+  const auto visible = when("rename");
+  for (const fs::path &path : {tree / "root.txt", tree / "subdir/file1.txt", tree / "subdir",
+                               tree / "empty_dir", tree / manifest_name, tree, locks})
+    assert_in_range(when(path), 0, visible - 1);
+  assert_in_range(when(base), visible + 1, synced.size() - 1);
+  writer->announced();
+}
+
 void sweep_spares_what_a_living_process_writes(void **state) {
   Fixture &at = fixture_of(state);
   const auto own = at.storage->begin("own");
@@ -337,6 +384,7 @@ int main() {
       STORAGE_TEST(read_only_file_system_at_any_step_shows_nothing_and_cleans_up),
       STORAGE_TEST(failing_disk_at_any_step_shows_nothing_and_cleans_up),
       STORAGE_TEST(small_file_system_that_fills_up_is_an_error_and_is_left_empty),
+      STORAGE_TEST(all_is_on_the_disk_before_it_is_visible),
       STORAGE_TEST(sweep_spares_what_a_living_process_writes),
       STORAGE_TEST(sweep_removes_what_a_dead_process_left_though_its_child_lives),
       STORAGE_TEST(sweep_removes_what_has_no_lock),
