@@ -1,6 +1,7 @@
 #include "core/storage/pool.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <exception>
 #include <utility>
 
@@ -21,13 +22,17 @@ size_t Pool::default_workers() {
   return std::clamp<size_t>(std::thread::hardware_concurrency(), 1, 8);
 }
 
-Pool::Pool(size_t workers) : workers_(workers) {}
+Pool::Pool(size_t workers) : workers_(workers), callers_(1), limit_(SIZE_MAX) {}
+
+Pool::Pool(size_t workers, std::function<void()> stop)
+    : workers_(workers), callers_(0), stop_(std::move(stop)), limit_(SIZE_MAX) {}
 
 Pool::~Pool() {
   {
     const std::lock_guard lock(mutex_);
     waiting_.clear();
     closing_ = true;
+    if (stop_) stop_();
   }
   changed_.notify_all();
   for (std::thread &thread : threads_) thread.join();
@@ -36,59 +41,67 @@ Pool::~Pool() {
 void Pool::submit(Task task, Buffer &own) {
   std::unique_lock lock(mutex_);
   if (failure_) return;
-  if (waiting_.size() >= most_waiting) {
+  if (callers_ > 0 && waiting_.size() >= most_waiting) {
     run(std::move(task), own, lock);
     return;
   }
   waiting_.push_back(std::move(task));
   if (idle_ > 0) changed_.notify_one();
-  else if (waiting_.size() > 1 && threads_.size() + 1 < workers_) add_thread();
+  else grow();
 }
 
 void Pool::wait(Buffer &own, std::chrono::milliseconds interval,
                 const std::function<void()> &tick) {
   std::unique_lock lock(mutex_);
-  for (;;) {
-    if (!waiting_.empty()) {
-      Task task = std::move(waiting_.front());
-      waiting_.pop_front();
-      run(std::move(task), own, lock);
-    } else if (running_ > 0) {
-      ++idle_;
-      if (tick) changed_.wait_for(lock, interval);
-      else changed_.wait(lock);
-      --idle_;
-      if (!tick || failure_) continue;
-      lock.unlock();
-      std::exception_ptr failure;
-      try {
-        tick();
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      lock.lock();
-      if (failure) fail(failure);
-    } else {
-      break;
+  while (running_ > 0 || !waiting_.empty()) {
+    if (callers_ > 0 && can_start()) {
+      start(own, lock);
+      continue;
     }
+    std::condition_variable &news = callers_ > 0 ? changed_ : ended_;
+    idle_ += callers_;
+    if (tick) news.wait_for(lock, interval);
+    else news.wait(lock);
+    idle_ -= callers_;
+    if (!tick || failure_) continue;
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+      tick();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    if (failure) fail(failure);
   }
   if (failure_) std::rethrow_exception(failure_);
+}
+
+void Pool::limit(size_t running) {
+  const std::lock_guard lock(mutex_);
+  limit_ = std::max<size_t>(running, 1);
+  changed_.notify_all();
 }
 
 void Pool::work() {
   Buffer buffer;
   std::unique_lock lock(mutex_);
   while (!closing_) {
-    if (waiting_.empty()) {
-      ++idle_;
-      changed_.wait(lock);
-      --idle_;
+    if (can_start()) {
+      start(buffer, lock);
       continue;
     }
-    Task task = std::move(waiting_.front());
-    waiting_.pop_front();
-    run(std::move(task), buffer, lock);
+    ++idle_;
+    changed_.wait(lock);
+    --idle_;
   }
+}
+
+void Pool::start(Buffer &buffer, std::unique_lock<std::mutex> &lock) {
+  Task task = std::move(waiting_.front());
+  waiting_.pop_front();
+  if (idle_ == 0) grow();
+  run(std::move(task), buffer, lock);
 }
 
 void Pool::run(Task task, Buffer &buffer, std::unique_lock<std::mutex> &lock) {
@@ -104,21 +117,27 @@ void Pool::run(Task task, Buffer &buffer, std::unique_lock<std::mutex> &lock) {
   lock.lock();
   --running_;
   if (failure) fail(failure);
-  if (waiting_.empty() && running_ == 0) changed_.notify_all();
+  if (!waiting_.empty() || running_ > 0) return;
+  changed_.notify_all();
+  ended_.notify_all();
 }
 
-// Under the lock.
+// Under the lock. The first failure is the reason; what it stops fails as well.
 void Pool::fail(std::exception_ptr failure) {
   if (!failure_) failure_ = std::move(failure);
   waiting_.clear();
+  if (stop_) stop_();
 }
 
-void Pool::add_thread() {
+// Where more is waiting than the caller's thread does next.
+void Pool::grow() {
+  if (waiting_.size() <= callers_ || threads_.size() + callers_ >= workers_) return;
   try {
     threads_.reserve(threads_.size() + 1);  // a thread that runs must find its place
     threads_.push_back(start_thread("det-transfer", [this] { work(); }));
   } catch (const std::exception &) {
-    // No thread to be had: wait() does the work itself.
+    // No thread to be had: the others do it, or wait() does.
+    if (threads_.empty() && callers_ == 0) throw;
   }
 }
 
