@@ -6,7 +6,7 @@
 #include "core/base/json.h"
 #include "core/cloud/azure/azure_config.h"
 #include "core/cloud/azure/azure_objects.h"
-#include "core/cloud/cloud_storage.h"
+#include "core/cloud/checkpoints/cloud_storage.h"
 #include "core/cloud/gcs/gcs_objects.h"
 #include "core/cloud/s3/s3_objects.h"
 #include "core/storage/storage_location.h"
@@ -38,8 +38,7 @@ std::string text_of(const Json &config, const char *key) {
 
 }  // namespace
 
-std::unique_ptr<storage::Storage> open_bucket(const Json &config, std::shared_ptr<Logger> logger,
-                                              storage::Progress *(*progress)()) {
+std::unique_ptr<storage::Storage> open_bucket(const Json &config, std::shared_ptr<Logger> logger) {
   CloudOptions options;
   Json of_store = config;
   if (const auto memory = config.find("transfer_memory");
@@ -62,7 +61,6 @@ std::unique_ptr<storage::Storage> open_bucket(const Json &config, std::shared_pt
   if (options.deduplicate) options.config["deduplicate"] = true;
   if (config.contains("transfer_memory"))
     options.config["transfer_memory"] = config["transfer_memory"];
-  options.progress = progress;
   return std::make_unique<CloudStorage>(std::move(options), std::move(logger));
 }
 

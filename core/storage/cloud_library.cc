@@ -8,7 +8,6 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/storage/cloud_entry.h"
 
 namespace det::storage {
 
@@ -65,7 +64,7 @@ bool is_cloud_library_there() noexcept try {
 }
 
 std::unique_ptr<Storage> open_bucket(const Json &config, std::shared_ptr<Logger> logger) {
-  return entry().open(config, std::move(logger), &Progress::current);
+  return entry().open(config, std::move(logger));
 }
 
 }  // namespace det::storage

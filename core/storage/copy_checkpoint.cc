@@ -9,7 +9,7 @@ namespace det::storage {
 namespace fs = std::filesystem;
 
 std::string store_directory(Storage &storage, const fs::path &directory, const Selector &selector,
-                            const std::string &metadata) {
+                            const std::string &metadata, Progress *progress) {
   if (!fs::is_directory(directory))
     throw Error(fs::exists(directory) ? Code::invalid : Code::not_found,
                 "storing a checkpoint: '" + directory.string() + "' is not a directory");
@@ -20,27 +20,29 @@ std::string store_directory(Storage &storage, const fs::path &directory, const S
       if (selector(path)) paths->push_back(path);
   }
   const std::unique_ptr<CheckpointWriter> writer = storage.begin(make_uuid());
-  writer->add(directory, paths);
+  writer->add(directory, paths, progress);
   if (!metadata.empty()) writer->put(metadata_name, metadata);
-  writer->commit();
+  writer->commit({}, progress);
   writer->announced();
   return writer->id();
 }
 
-void verify_checkpoint(Storage &storage, const std::string &id) {
-  storage.restore(id, nullptr, true, [&id]() -> bool {
+void verify_checkpoint(Storage &storage, const std::string &id, Progress *progress) {
+  const HadManifest refuse = [&id]() -> bool {
     throw Error(Code::unsupported, "verifying checkpoint " + id +
                                        ": it has no manifest: another program stored it, and its "
                                        "files can only be compared with those that it was made of");
-  });
+  };
+  storage.restore(id, ReadOptions{.had_manifest = refuse, .progress = progress});
 }
 
-void copy_checkpoint(Storage &from, const std::string &id, Storage &to) {
-  if (from.copy_to(to, id)) return;
-  const std::unique_ptr<CheckpointReader> reader = from.restore(id, nullptr, true);
+void copy_checkpoint(Storage &from, const std::string &id, Storage &to, Progress *progress) {
+  if (from.copy_to(to, id, progress)) return;
+  const std::unique_ptr<CheckpointReader> reader =
+      from.restore(id, ReadOptions{.progress = progress});
   const std::unique_ptr<CheckpointWriter> writer = to.begin(id);
-  writer->add(reader->path(), std::nullopt);
-  writer->commit();
+  writer->add(reader->path(), std::nullopt, progress);
+  writer->commit({}, progress);
   writer->announced();
 }
 

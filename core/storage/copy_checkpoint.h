@@ -10,13 +10,15 @@ namespace det::storage {
 // Stores the contents of a directory under a new id, which it gives back; nobody is told of it.
 // `metadata`, unless empty, becomes the checkpoint's metadata.json.
 std::string store_directory(Storage &storage, const std::filesystem::path &directory,
-                            const Selector &selector, const std::string &metadata);
+                            const Selector &selector, const std::string &metadata,
+                            Progress *progress = nullptr);
 
 // Throws Code::corrupt where a file is not what was stored, Code::unsupported where nobody can
 // tell.
-void verify_checkpoint(Storage &storage, const std::string &id);
+void verify_checkpoint(Storage &storage, const std::string &id, Progress *progress = nullptr);
 
 // Stores it in `to` as well, under the same id.
-void copy_checkpoint(Storage &from, const std::string &id, Storage &to);
+void copy_checkpoint(Storage &from, const std::string &id, Storage &to,
+                     Progress *progress = nullptr);
 
 }  // namespace det::storage

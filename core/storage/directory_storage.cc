@@ -1,6 +1,7 @@
 #include "core/storage/directory_storage.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,10 +9,12 @@
 #include <cerrno>
 #include <unordered_map>
 
+#include "core/base/uuid.h"
+#include "core/storage/chunks/directory_chunks.h"
 #include "core/storage/chunks/stored_chunks.h"
 #include "core/storage/glob.h"
-#include "core/storage/shared_directory.h"
-#include "core/storage/writer.h"
+#include "core/storage/staging_sweep.h"
+#include "core/storage/tree.h"
 
 namespace det::storage {
 
@@ -28,6 +31,49 @@ class StoredDirectory : public CheckpointReader {
   const fs::path path_;
 };
 
+// A directory to put a checkpoint together in, removed with this: in the storage, where a sweep
+// clears it away if this process dies, or where that cannot be written in the system's for such.
+class TemporaryCopy : public CheckpointReader {
+ public:
+  TemporaryCopy(const std::filesystem::path &base, const std::string &cluster_id);
+  ~TemporaryCopy() override;
+  const std::filesystem::path &path() const override { return path_; }
+
+ private:
+  std::optional<Staging> staging_;  // nothing: in the system's
+  std::optional<OwnerLock> lock_;
+  std::string id_;
+  std::filesystem::path path_;
+};
+
+TemporaryCopy::TemporaryCopy(const fs::path &base, const std::string &cluster_id)
+    : id_(make_uuid()) {
+  try {
+    staging_.emplace(Staging::open(base, cluster_id));
+    path_ = staging_->claim(id_, lock_).name;
+    return;
+  } catch (const Error &error) {
+    if (error.code != Code::access) throw;
+    staging_.reset();
+  }
+  std::string name = (fs::temp_directory_path() / "det-checkpoint-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) OsFailure{errno}.raise("making directory '" + name + "'");
+  path_ = name;
+}
+
+TemporaryCopy::~TemporaryCopy() {
+  try {
+    if (staging_) {
+      staging_->discard_staged(id_);
+      staging_->release(id_);
+    } else {
+      remove_tree(path_);
+    }
+  } catch (const std::exception &) {
+    // In the storage, the next sweep does it.
+  }
+}
+
 }  // namespace
 
 DirectoryStorage::DirectoryStorage(Options options, std::shared_ptr<Logger> logger)
@@ -35,11 +81,8 @@ DirectoryStorage::DirectoryStorage(Options options, std::shared_ptr<Logger> logg
       logger_(std::move(logger)),
       memory_(options_.deduplicate ? std::make_shared<ChunkMemory>() : nullptr) {}
 
-std::unique_ptr<CheckpointWriter> DirectoryStorage::deduplicating(
-    std::unique_ptr<DirectoryWriter> writer) const {
-  if (memory_) writer->deduplicate(memory_, logger_);
-  writer->reuse(options_.spares);
-  return writer;
+DirectoryWriterOptions DirectoryStorage::writing() const {
+  return {options_.durable, memory_, options_.spares, logger_};
 }
 
 std::unique_ptr<CheckpointWriter> DirectoryStorage::begin(const std::string &id) {
@@ -48,16 +91,14 @@ std::unique_ptr<CheckpointWriter> DirectoryStorage::begin(const std::string &id)
   if (lstat((options_.base / id).c_str(), &about) == 0)
     throw Error(Code::conflict, "starting checkpoint '" + (options_.base / id).string() +
                                     "': the id is taken; use a new id");
-  return deduplicating(std::make_unique<DirectoryWriter>(Staging::open(options_.base, cluster_id_),
-                                                         id, options_.durable));
+  return begin_in_directory(Staging::open(options_.base, cluster_id_), id, writing());
 }
 
 std::unique_ptr<CheckpointWriter> DirectoryStorage::join(const std::string &id) {
   check_storage_id(id);
   // Opening it makes what is absent, and so asks the server, where a client of a network file
   // system remembers that there was nothing.
-  return deduplicating(std::make_unique<DirectoryWriter>(
-      Staging::open(options_.base, cluster_id_), id, options_.durable, DirectoryWriter::Joining{}));
+  return join_in_directory(Staging::open(options_.base, cluster_id_), id, writing());
 }
 
 Resources DirectoryStorage::list(const std::string &id) {
@@ -105,36 +146,36 @@ std::optional<Manifest> DirectoryStorage::manifest_of(const Tree &stored,
 }
 
 void DirectoryStorage::download(const std::string &id, const fs::path &target,
-                                const Selector &selector, bool checksums,
-                                const HadManifest &had_manifest) {
+                                const ReadOptions &options) {
   const Tree stored = open_stored(id);
+  const Selector &selector = options.selector;
   std::vector<TreeEntry> entries =
       scan_tree(stored, {.enter_links = true, .sizes = false, .outside = Code::corrupt});
-  const std::optional<Manifest> manifest = manifest_of(stored, had_manifest);
+  const std::optional<Manifest> manifest = manifest_of(stored, options.had_manifest);
   StoredChunks chunks(options_.base, stored, manifest);
   chunks.add_to(entries);
   Selector chosen;
   if (selector) {
-    std::unordered_map<std::string, bool> verdicts;  // one call for each path
-    for (const TreeEntry &entry : entries) verdicts[entry.path] = selector(entry.path);
-    std::erase_if(entries, [&](const TreeEntry &entry) { return !verdicts[entry.path]; });
-    chosen = [&selector, verdicts = std::move(verdicts)](const std::string &path) {
-      const auto verdict = verdicts.find(path);
-      return verdict == verdicts.end() ? selector(path) : verdict->second;
+    std::unordered_map<std::string, bool> wanted;  // one call for each path
+    for (const TreeEntry &entry : entries) wanted[entry.path] = selector(entry.path);
+    std::erase_if(entries, [&](const TreeEntry &entry) { return !wanted[entry.path]; });
+    chosen = [&selector, wanted = std::move(wanted)](const std::string &path) {
+      const auto known = wanted.find(path);
+      return known == wanted.end() ? selector(path) : known->second;
     };
   }
   const bool nothing = selector && entries.empty();
   chunks.take_from(entries);
-  if (manifest) verify(stored, chunks.rest_of(*manifest), chosen, false);
+  if (manifest) verify_sizes(stored, chunks.rest_of(*manifest), chosen);
   chunks.verify();
   if (nothing) return;
   make_directories(target);
   const Tree into(target);
-  const bool compare = checksums && manifest;
+  const bool compare = options.checksums && manifest;
   std::vector<HashedFile> assembled;
-  std::vector<HashedFile> copied =
-      copy_tree(stored, entries, into, {.confined = true, .checksums = compare},
-                [&] { assembled = chunks.assemble(into); });
+  std::vector<HashedFile> copied = copy_tree(
+      stored, entries, into, {.confined = true, .checksums = compare, .progress = options.progress},
+      [&] { assembled = chunks.assemble(into, options.progress); });
   if (!compare) return;
   copied.insert(copied.end(), assembled.begin(), assembled.end());
   for (const HashedFile &file : copied) try {
@@ -146,9 +187,7 @@ void DirectoryStorage::download(const std::string &id, const fs::path &target,
 }
 
 std::unique_ptr<CheckpointReader> DirectoryStorage::restore(const std::string &id,
-                                                            const Selector &selector,
-                                                            bool checksums,
-                                                            const HadManifest &had_manifest) {
+                                                            const ReadOptions &options) {
   check_storage_id(id);
   struct stat about {};
   if (stat(options_.base.c_str(), &about) != 0 || !S_ISDIR(about.st_mode))
@@ -156,16 +195,17 @@ std::unique_ptr<CheckpointReader> DirectoryStorage::restore(const std::string &i
                                      options_.base.string() + "' does not exist; check `" +
                                      options_.base_key + "`");
   const Tree stored = open_stored(id);
-  const std::optional<Manifest> manifest = manifest_of(stored, had_manifest);
+  const std::optional<Manifest> manifest = manifest_of(stored, options.had_manifest);
   if (!StoredChunks(options_.base, stored, manifest).empty()) {
     auto copy = std::make_unique<TemporaryCopy>(options_.base, cluster_id_);
-    download(id, copy->path(), selector, checksums, had_manifest);
+    download(id, copy->path(), options);
     return copy;
   }
-  if (selector)
+  if (options.selector)
     logger_->warning("restoring checkpoint '" + id +
                      "': this storage hands out the stored directory, so the selector is ignored");
-  if (manifest) verify(stored, *manifest, nullptr, checksums);
+  if (manifest && options.checksums) verify(stored, *manifest, options.progress);
+  else if (manifest) verify_sizes(stored, *manifest, nullptr);
   // What a download would refuse is not handed out either. A commit has let links to directories
   // of the checkpoint pass, so of what has a manifest these are not entered.
   check_copyable(
@@ -260,11 +300,11 @@ std::vector<std::unique_ptr<CheckpointWriter>> DirectoryStorage::take_sealed(
   std::vector<std::unique_ptr<CheckpointWriter>> writers;
   std::optional<Staging> staging = Staging::find(options_.base, cluster_id_);
   if (!staging) return writers;
-  for (Staging::Sealed &sealed : staging->take_sealed(owner, *logger_)) {
+  for (SealedTree &sealed : StagingSweep(*staging, *logger_).take_sealed(owner)) {
     const std::string id = sealed.id;
     try {
-      writers.push_back(deduplicating(std::make_unique<DirectoryWriter>(
-          Staging::open(options_.base, cluster_id_), std::move(sealed), options_.durable)));
+      writers.push_back(reopen_in_directory(Staging::open(options_.base, cluster_id_),
+                                            std::move(sealed), writing()));
     } catch (const Error &error) {
       logger_->warning("dropping checkpoint '" + id + "': " + error.what());
       staging->discard_staged(id);
@@ -278,7 +318,7 @@ std::vector<std::string> DirectoryStorage::sweep() {
   const std::optional<Staging> staging = Staging::find(options_.base, cluster_id_);
   const std::lock_guard guard(mutex_);
   if (staging)
-    for (Staging::Orphan &orphan : staging->sweep(*logger_)) {
+    for (Orphan &orphan : StagingSweep(*staging, *logger_).run()) {
       // Nobody can have been told of what was not visible yet, or has no name to be told by.
       struct stat about {};
       if (!is_storage_id(orphan.id) ||

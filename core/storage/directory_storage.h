@@ -5,11 +5,11 @@
 #include <mutex>
 
 #include "core/base/json.h"
+#include "core/storage/directory_writer.h"
 #include "core/storage/manifest.h"
 #include "core/storage/staging.h"
 #include "core/storage/storage.h"
 #include "core/storage/tree.h"
-#include "core/storage/writer.h"
 
 namespace det::storage {
 
@@ -31,10 +31,9 @@ class DirectoryStorage : public Storage {
   std::unique_ptr<CheckpointWriter> join(const std::string &id) override;
   Resources list(const std::string &id) override;
   void download(const std::string &id, const std::filesystem::path &target,
-                const Selector &selector, bool checksums, const HadManifest &had_manifest) override;
-  std::unique_ptr<CheckpointReader> restore(const std::string &id, const Selector &selector,
-                                            bool checksums,
-                                            const HadManifest &had_manifest) override;
+                const ReadOptions &options) override;
+  std::unique_ptr<CheckpointReader> restore(const std::string &id,
+                                            const ReadOptions &options) override;
   using Storage::download;
   using Storage::restore;
   std::optional<std::string> read(const std::string &id, const std::string &path) override;
@@ -55,9 +54,7 @@ class DirectoryStorage : public Storage {
  private:
   bool is_stored(const std::string &id) const;
   Tree open_stored(const std::string &id) const;
-  std::unique_ptr<CheckpointWriter> deduplicating(std::unique_ptr<DirectoryWriter> writer) const;
-  std::unique_ptr<CheckpointReader> restore_copy(const std::string &id, const Selector &selector,
-                                                 bool checksums, const HadManifest &had_manifest);
+  DirectoryWriterOptions writing() const;
   std::optional<Manifest> manifest_of(const Tree &stored, const HadManifest &had_manifest) const;
 
   const Options options_;

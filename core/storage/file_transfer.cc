@@ -3,16 +3,31 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <memory>
+#include <mutex>
+#include <unordered_set>
+#include <utility>
 
 #include "core/storage/block_checksum.h"
+#include "core/storage/manifest.h"
+#include "core/storage/pool.h"
+#include "core/storage/progress.h"
 #include "core/storage/spare_files.h"
+#include "core/storage/storage.h"
 
 namespace det::storage {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -96,6 +111,39 @@ void set_mode(int fd, unsigned mode, const std::string &described) {
   if ((now.st_mode & 07777) != mode && fchmod(fd, mode) != 0 && !is_refusal(errno))
     OsFailure{errno}.raise("setting the mode of " + described);
 }
+
+namespace {
+
+// The files of one transfer: each opened, moved block by block, and finished.
+class FileTransfer {
+ public:
+  // Without a target, files are only hashed.
+  FileTransfer(const Tree &source, const Tree *target, const TransferOptions &options)
+      : source_(source), target_(target), options_(options) {}
+
+  // Once.
+  std::vector<HashedFile> run(const std::vector<std::string> &paths);
+
+ private:
+  struct File;
+
+  void expect(const std::vector<std::string> &paths);
+  void start(const std::string &path, Buffer &buffer);
+
+  void move_block(File &file, size_t block, Buffer &buffer);
+  bool copy_in_kernel(File &file, uint64_t begin, uint64_t end);
+  bool write_over(File &file, uint64_t begin, uint64_t end) const;
+  void finish(File &file);
+
+  const Tree &source_;
+  const Tree *const target_;
+  const TransferOptions options_;
+  Progress *const progress_ = options_.progress;
+  std::atomic<bool> clones_{true};  // until the file system says that it does not
+  std::mutex mutex_;
+  std::vector<HashedFile> done_;
+  Pool pool_;  // last: its threads use what stands above
+};
 
 struct FileTransfer::File {
   File(const Tree &target_tree, std::string file_path)
@@ -263,6 +311,227 @@ void FileTransfer::finish(File &file) {
   const std::lock_guard lock(mutex_);
   done_.push_back(
       {file.path, FileStamp::of(after), options_.checksums ? combined_checksum(file.sums) : 0});
+}
+
+}  // namespace
+
+namespace {
+
+// Last, since filling a directory changes its time and may need a mode it will not have.
+void copy_attributes(const Tree &source, const Tree &target, const std::string &path,
+                     bool confined) {
+  const Fd from(confined ? open_beneath(source.fd.get(), path, O_PATH)
+                         : openat(source.fd.get(), path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat about {};
+  if (!from || fstat(from.get(), &about) != 0)
+    OsFailure{errno}.raise("looking at " + source.name_of(path));
+  const Fd directory(open_beneath(target.fd.get(), path, O_RDONLY | O_DIRECTORY));
+  if (!directory) OsFailure{errno}.raise("opening " + target.name_of(path));
+  set_attributes(directory.get(), about, target.name_of(path));
+}
+
+}  // namespace
+
+void add_directories_of(const std::string &path, std::set<std::string> &directories) {
+  for (size_t slash = path.rfind('/'); slash != path.npos && slash > 0;
+       slash = path.rfind('/', slash - 1))
+    if (!directories.insert(path.substr(0, slash)).second) break;
+}
+
+void check_copyable(const Tree &source, const std::vector<TreeEntry> &entries) {
+  for (const TreeEntry &entry : entries)
+    if (!entry.is_directory() && !S_ISREG(entry.about.st_mode))
+      throw Error(Code::invalid, "storing " + source.name_of(entry.path) +
+                                     ": neither a file nor a directory (a pipe, socket or device); "
+                                     "take it out of the directory");
+}
+
+namespace {
+
+[[noreturn]] void refuse_manifest(const Tree &tree) {
+  throw Error(Code::invalid, "storing " + tree.name_of(manifest_name) +
+                                 ": this name is reserved; give your file another name");
+}
+
+bool has(const Tree &tree, const char *name) {
+  struct stat about {};
+  return fstatat(tree.fd.get(), name, &about, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+std::vector<TreeEntry> only(std::vector<TreeEntry> entries, const std::vector<std::string> &paths,
+                            const Tree &source) {
+  std::unordered_set<std::string> wanted(paths.begin(), paths.end());
+  std::erase_if(entries, [&](const TreeEntry &entry) { return wanted.erase(entry.path) == 0; });
+  if (!wanted.empty())
+    throw Error(Code::not_found, "storing " + source.name_of(*wanted.begin()) +
+                                     ": it is not in the directory; list the directory again");
+  return entries;
+}
+
+}  // namespace
+
+void check_source(const Tree &source) {
+  if (has(source, chunks_directory))
+    throw Error(Code::invalid,
+                "storing '" + source.name.string() +
+                    "': it is a deduplicated checkpoint as its storage keeps it, "
+                    "without the large files; download the checkpoint, and store that");
+  try {
+    read_manifest(source);
+  } catch (const Error &) {
+    refuse_manifest(source);
+  }
+}
+
+std::vector<TreeEntry> scan_source(const Tree &source,
+                                   const std::optional<std::vector<std::string>> &paths, bool sizes,
+                                   const Tree *never) {
+  check_source(source);
+  std::vector<TreeEntry> entries =
+      scan_tree(source, {.enter_links = !paths, .sizes = sizes, .never = never});
+  return paths ? only(std::move(entries), *paths, source) : entries;
+}
+
+std::vector<TreeEntry> scan_written(const Tree &tree, bool enter_links) {
+  const ScanOptions into_links{.enter_links = true, .outside = Code::invalid};
+  std::vector<TreeEntry> entries = scan_tree(tree, {.outside = Code::invalid});
+  const bool has_links = std::any_of(entries.begin(), entries.end(), [](const TreeEntry &entry) {
+    return entry.link && entry.is_directory();
+  });
+  if (has_links) {
+    std::vector<TreeEntry> all = scan_tree(tree, into_links);
+    if (enter_links) entries = std::move(all);
+  }
+  check_copyable(tree, entries);
+  if (has(tree, manifest_name)) refuse_manifest(tree);
+  return entries;
+}
+
+bool is_sparse(const struct stat &about) {
+  constexpr off_t block = 4096;  // what is smaller may have none on some file systems
+  return about.st_size - about.st_blocks * 512 >= block;
+}
+
+FileAttributes FileAttributes::of(const struct stat &about) {
+  return {about.st_mode & 0777, FileStamp::of(about).mtime_ns, storage::is_sparse(about)};
+}
+
+struct stat FileAttributes::as_stat() const {
+  constexpr int64_t second = 1'000'000'000;
+  const int64_t rest = (mtime_ns % second + second) % second;  // of times before 1970, too
+  struct stat about {};
+  about.st_mode = mode;
+  about.st_mtim = {(mtime_ns - rest) / second, rest};
+  about.st_atim = about.st_mtim;
+  return about;
+}
+
+std::vector<HashedFile> copy_tree(const Tree &source, const std::vector<TreeEntry> &entries,
+                                  const Tree &target, const TransferOptions &options,
+                                  const std::function<void()> &besides) {
+  check_copyable(source, entries);
+  std::vector<std::string> files;
+  std::set<std::string> directories;
+  for (const TreeEntry &entry : entries) {
+    if (!entry.is_directory()) files.push_back(entry.path);
+    add_directories_of(entry.path, directories);
+  }
+  for (const std::string &path : directories) make_directory_beneath(target, path, 0700);
+  std::vector<HashedFile> done = FileTransfer(source, &target, options).run(files);
+  if (besides) besides();
+  for (auto path = directories.rbegin(); path != directories.rend(); ++path)
+    copy_attributes(source, target, *path, options.confined);
+  return done;
+}
+
+std::vector<HashedFile> hash_files(const Tree &root, const std::vector<std::string> &paths,
+                                   Progress *progress, bool confined) {
+  return FileTransfer(root, nullptr, {.confined = confined, .progress = progress}).run(paths);
+}
+
+std::map<std::string, uint64_t> checksums_of(const fs::path &root,
+                                             const std::vector<std::string> &paths,
+                                             Progress *progress) {
+  std::map<std::string, uint64_t> checksums;
+  for (const HashedFile &file : hash_files(Tree(root), paths, progress, false))
+    checksums[file.path] = file.checksum;
+  return checksums;
+}
+
+namespace {
+
+// From here on, one sync of the whole file system beats one of each file (docs/checkpoints.md).
+constexpr size_t many_entries = 24;
+
+bool kernel_is_at_least(int major, int minor) {
+  utsname system{};
+  int has_major = 0, has_minor = 0;
+  if (uname(&system) != 0 || std::sscanf(system.release, "%d.%d", &has_major, &has_minor) != 2)
+    return false;
+  return std::pair(has_major, has_minor) >= std::pair(major, minor);
+}
+
+// Local file systems whose syncfs(2) is known to wait for everything and to report failures;
+// elsewhere, in particular over a network or FUSE, each file is synced by itself.
+bool has_trusted_syncfs(const Tree &root) {
+  static const bool reports_failures = kernel_is_at_least(5, 8);
+  if (!reports_failures) return false;
+  struct statfs about {};
+  if (fstatfs(root.fd.get(), &about) != 0) return false;
+  switch (static_cast<uint32_t>(about.f_type)) {
+    case 0xEF53:      // ext4
+    case 0x58465342:  // XFS
+    case 0x9123683E:  // Btrfs
+    case 0xF2F52010:  // F2FS
+      return true;
+    default:
+      return false;
+  }
+}
+
+void sync_entry(const Tree &root, const std::string &path, int flags) {
+  const Fd file(open_beneath(root.fd.get(), path, flags));
+  if (!file) OsFailure{errno}.raise("opening " + root.name_of(path) + " to sync it");
+  // Some file systems cannot sync a directory and say so.
+  if (fsync(file.get()) != 0 && !(errno == EINVAL && (flags & O_DIRECTORY) != 0))
+    OsFailure{errno}.raise("syncing " + root.name_of(path));
+}
+
+// All at once where that is better; then nothing is left to sync.
+bool sync_at_once(const Tree &root, const std::vector<TreeEntry> &entries) {
+  if (entries.size() < many_entries || !has_trusted_syncfs(root)) return false;
+  if (syncfs(root.fd.get()) == 0) return true;
+  OsFailure{errno}.raise("syncing the file system of '" + root.name.string() + "'");
+}
+
+void sync_one_by_one(const Tree &root, const std::vector<TreeEntry> &entries) {
+  Pool pool;
+  Buffer unused;
+  for (const TreeEntry &entry : entries) {
+    if (entry.link) continue;  // what it names is an entry too, and the link lies in its directory
+    pool.submit(
+        [&root, &entry](Buffer &) {
+          if (entry.is_directory())
+            sync_entry(root, entry.path.substr(0, entry.path.size() - 1), O_RDONLY | O_DIRECTORY);
+          else sync_entry(root, entry.path, O_RDONLY | O_NONBLOCK);
+        },
+        unused);
+  }
+  pool.wait(unused);
+}
+
+}  // namespace
+
+void sync_entries(const Tree &root, const std::vector<TreeEntry> &entries) {
+  if (!sync_at_once(root, entries)) sync_one_by_one(root, entries);
+}
+
+void sync_tree(const Tree &root, const std::vector<TreeEntry> &entries) {
+  if (sync_at_once(root, entries)) return;
+  sync_one_by_one(root, entries);
+  sync_entry(root, manifest_name, O_RDONLY);
+  if (fsync(root.fd.get()) != 0 && errno != EINVAL)
+    OsFailure{errno}.raise("syncing '" + root.name.string() + "'");
 }
 
 }  // namespace det::storage

@@ -177,8 +177,7 @@ std::optional<Manifest> read_manifest(const Tree &root) {
   return parse_manifest(text, root.name_of(manifest_name), true).files;
 }
 
-void verify(const Tree &root, const Manifest &manifest, const Selector &wanted, bool checksums) {
-  std::vector<std::string> files;
+void verify_sizes(const Tree &root, const Manifest &manifest, const Selector &wanted) {
   for (const auto &[path, expected] : manifest) {
     if (wanted && !wanted(path)) continue;
     struct stat about {};
@@ -192,10 +191,15 @@ void verify(const Tree &root, const Manifest &manifest, const Selector &wanted, 
     if (static_cast<uint64_t>(about.st_size) != expected.size)
       throw_damaged(root.name_of(path), "it has " + std::to_string(about.st_size) +
                                             " bytes instead of " + std::to_string(expected.size));
-    files.push_back(path);
   }
-  if (!checksums) return;
-  for (const HashedFile &file : hash_files(root, files)) verify_checksum(root, manifest, file);
+}
+
+void verify(const Tree &root, const Manifest &manifest, Progress *progress) {
+  verify_sizes(root, manifest, nullptr);
+  std::vector<std::string> files;
+  for (const auto &[path, expected] : manifest) files.push_back(path);
+  for (const HashedFile &file : hash_files(root, files, progress))
+    verify_checksum(root, manifest, file);
 }
 
 void verify_checksum(const Tree &root, const Manifest &manifest, const HashedFile &file) {

@@ -9,8 +9,8 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/storage/file_transfer.h"
 #include "core/storage/storage.h"
-#include "core/storage/tree_transfer.h"
 
 namespace det::storage {
 
@@ -46,9 +46,11 @@ std::optional<Manifest> read_manifest(const Tree &root);
 // In place of an old one, durably.
 void replace_manifest(const Tree &root, const Manifest &manifest, bool chunked = false);
 
-// Compares the sizes, and the checksums if asked, of the listed files that `wanted` takes. Throws
-// Code::corrupt naming the first that is missing or differs.
-void verify(const Tree &root, const Manifest &manifest, const Selector &wanted, bool checksums);
+// Compares the sizes of the listed files that `wanted` takes. Throws Code::corrupt naming the first
+// that is missing or differs.
+void verify_sizes(const Tree &root, const Manifest &manifest, const Selector &wanted);
+// The sizes and checksums of all.
+void verify(const Tree &root, const Manifest &manifest, Progress *progress);
 
 // A number that was read: Code::corrupt where it is none, or lies beyond these. Json::get() makes
 // another number of one that has no room.

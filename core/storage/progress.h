@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <thread>
+#include <utility>
 
 #include "core/storage/pool.h"
 
@@ -15,40 +17,49 @@ struct ProgressCount {
   uint64_t files = 0, total_files = 0;
 };
 
-// Counted by all threads of a transfer, told on the one that made it. While it is there, transfers
-// that begin on that thread are counted.
+// Counted by all threads of the transfers that it is given to, told on the one that made it.
+// Whatever takes one takes null for nobody who asks.
 class Progress {
  public:
   // What it throws ends the transfer.
   using Callback = std::function<void(const ProgressCount &)>;
 
-  explicit Progress(Callback callback);
+  explicit Progress(Callback callback) : callback_(std::move(callback)) {}
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
-  ~Progress();
-
-  // That of the calling thread; null: nobody asked.
-  static Progress *current() noexcept;
 
   void expect(uint64_t bytes, uint64_t files) {
     total_bytes_ += bytes;
     total_files_ += files;
   }
   // A few times a second this tells, where it is on the thread that is told.
-  void add_bytes(uint64_t bytes);
+  void add_bytes(uint64_t bytes) {
+    count_bytes(bytes);
+    if (std::this_thread::get_id() != told_on_) return;
+    if (std::chrono::steady_clock::now() - told_ >= interval) tell();
+  }
+  void count_bytes(uint64_t bytes) { bytes_ += bytes; }
   void add_file() { ++files_; }
-  void tell();  // now
+  void tell() {  // now
+    callback_({bytes_, total_bytes_, files_, total_files_});
+    told_ = std::chrono::steady_clock::now();
+  }
 
   static constexpr std::chrono::milliseconds interval{200};
 
  private:
   const Callback callback_;
-  Progress *const outer_;
+  const std::thread::id told_on_ = std::this_thread::get_id();
   std::atomic<uint64_t> bytes_{0}, total_bytes_{0}, files_{0}, total_files_{0};
-  std::chrono::steady_clock::time_point told_;
+  std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
 };
 
-// Works until the tasks of `pool` are done, and tells meanwhile; `progress` may be null.
-void wait_for(Pool &pool, Buffer &own, Progress *progress);
+// Works until the tasks of `pool` are done, and tells meanwhile.
+inline void wait_for(Pool &pool, Buffer &own, Progress *progress) {
+  if (progress == nullptr) return pool.wait(own);
+  const auto tell = [progress] { progress->tell(); };
+  pool.wait(own, Progress::interval, tell);
+  tell();
+}
 
 }  // namespace det::storage

@@ -10,9 +10,10 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/base/json.h"
 #include "core/base/uuid.h"
-#include "core/storage/chunks/staged_chunks.h"
-#include "core/storage/shared_directory.h"
+#include "core/storage/chunks/directory_chunks.h"
+#include "core/storage/tree.h"
 
 namespace det::storage {
 
@@ -137,6 +138,16 @@ void Staging::publish(const Tree &tree, const std::string &id) const {
   throw_replaced(target);
 }
 
+void Staging::seal(const std::string &id, const std::string &owner) const {
+  const std::string name = id + seal_ending;
+  const Fd file(
+      openat(root_.fd.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file) OsFailure{errno}.raise("making '" + (root() / name).string() + "'");
+  const Json text{
+      {"version", 1}, {"owner", owner}, {"boot_id", ProcessIdentity::current().boot_id}};
+  write_all(file.get(), to_wire(text), (root() / name).string());
+}
+
 void Staging::release(const std::string &id) const {
   const auto remove = [this](const std::string &name) {
     if (unlinkat(root_.fd.get(), name.c_str(), 0) != 0 && !is_absent(errno))
@@ -161,12 +172,12 @@ bool Staging::discard(const Tree &from, const std::string &id) const {
     if (is_absent(errno)) return false;
     OsFailure{errno}.raise("removing '" + (from.name / id).string() + "'");
   }
-  remove_removed(removed);
+  finish_removal(removed);
   return true;
 }
 
 // Its chunks are noted again: a sweep may have been since, and found them named.
-void Staging::remove_removed(const std::string &name) const {
+void Staging::finish_removal(const std::string &name) const {
   const Tree tree{root() / name, Fd(openat(root_.fd.get(), name.c_str(),
                                            O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))};
   if (tree.fd) note_garbage_of(base_, chunk_owner_of(tree));

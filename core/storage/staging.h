@@ -6,11 +6,8 @@
 #include <sys/types.h>
 
 #include <optional>
-#include <set>
 #include <string>
-#include <vector>
 
-#include "core/base/log.h"
 #include "core/base/process.h"
 #include "core/storage/tree.h"
 
@@ -27,11 +24,15 @@ class Staging {
 
   // What a removed tree is called until it is gone.
   static constexpr const char *removed_prefix = ".removed-";
+  static constexpr const char *lock_ending = ".lock";
+  static constexpr const char *seal_ending = "@sealed";
+  static constexpr char master_mark = '@';  // in the name of a lock; no id has it
 
   const std::filesystem::path &base() const { return base_.name; }
   const std::filesystem::path &root() const { return root_.name; }
   const Tree &visible() const { return base_; }
   const Tree &unfinished() const { return root_; }
+  std::string lock_name(const std::string &id) const { return id + lock_suffix_; }
   std::filesystem::path lock_of(const std::string &id) const { return root() / lock_name(id); }
 
   // Makes the empty tree of `id`. The lock is there, and held, before the tree is; `lock` receives
@@ -48,15 +49,6 @@ class Staging {
   // Keeps the tree of a writer that ends for a later process that names the same owner.
   void seal(const std::string &id, const std::string &owner) const;
 
-  // What take_sealed() found: whoever has the lock goes on with the tree.
-  struct Sealed {
-    std::string id;
-    OwnerLock lock;
-    bool is_of_this_boot;  // nothing that was written then can have been lost since
-  };
-  // Sealed for `owner`, by this user, in processes that are gone.
-  std::vector<Sealed> take_sealed(const std::string &owner, Logger &logger) const;
-
   // Removes the lock file and the seal; absent is fine.
   void release(const std::string &id) const;
 
@@ -68,40 +60,12 @@ class Staging {
   // there is none.
   bool discard_visible(const std::string &id) const { return discard(base_, id); }
   bool discard_staged(const std::string &id) const { return discard(root_, id); }
-
-  // An id whose writer is gone, and the lock taken over from it.
-  struct Orphan {
-    std::string id;
-    OwnerLock lock;
-    bool was_staged;  // its tree was here, and is removed
-  };
-  // Removes what this user began and nobody finishes; gives back the ids of it. What other users
-  // began is theirs, and what is visible for another master only that one could tell about.
-  std::vector<Orphan> sweep(Logger &logger) const;
+  // What an interrupted removal has left, by its name.
+  void finish_removal(const std::string &name) const;
 
  private:
   Staging(Tree base, Tree root, const std::string &cluster_id);
-
-  static constexpr const char *lock_ending = ".lock";
-  static constexpr const char *seal_ending = "@sealed";
-  static constexpr char master_mark = '@';  // which no id has
-
-  std::string lock_name(const std::string &id) const { return id + lock_suffix_; }
-  std::optional<Orphan> take_over(const std::string &id, const std::set<std::string> &locks,
-                                  uid_t user) const;
-
-  struct Seal {
-    std::string owner, boot_id;
-    bool is_old;  // whoever it was for does not come any more
-  };
-  std::optional<Seal> read_seal(const std::string &id, uid_t user) const;
-
   bool discard(const Tree &from, const std::string &id) const;
-  void remove_removed(const std::string &name) const;
-  void remove_remains(const std::vector<std::string> &names, Logger &logger) const;
-  void remove_seals(const std::vector<std::string> &ids, Logger &logger) const;
-  bool is_own(const std::string &id, const std::string &lock, uid_t user) const;
-  std::optional<uid_t> user() const;
 
   Tree base_, root_;
   std::string lock_suffix_;

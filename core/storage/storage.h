@@ -1,4 +1,5 @@
-// Where checkpoints live. One interface; shared_fs and directory here, cloud storage later.
+// Where checkpoints are kept. Directories (shared_fs, directory) are in this room, buckets in
+// core/cloud.
 #pragma once
 
 #include <filesystem>
@@ -12,10 +13,11 @@
 
 #include "core/base/json_fwd.h"
 #include "core/base/log.h"
+#include "core/storage/progress.h"
 
 namespace det::storage {
 
-struct HashedFile;  // core/storage/tree_transfer.h
+struct HashedFile;  // core/storage/file_transfer.h
 
 // Relative path → bytes. A directory ends in '/' and has 0.
 using Resources = std::map<std::string, uint64_t>;
@@ -30,7 +32,8 @@ Resources list_directory(const std::filesystem::path &root);
 
 // Checksums of files that list_directory() gave, by path. No file is held in memory whole.
 std::map<std::string, uint64_t> checksums_of(const std::filesystem::path &root,
-                                             const std::vector<std::string> &paths);
+                                             const std::vector<std::string> &paths,
+                                             Progress *progress = nullptr);
 
 // Whether `id` can name a checkpoint: one path component of letters, digits, '-', '_' and '.', not
 // beginning with a dot, at most 255 bytes.
@@ -42,7 +45,7 @@ void check_storage_id(const std::string &id);  // throws Code::invalid
 using HadManifest = std::function<bool()>;
 
 // A checkpoint being written. Until commit() nothing of it is visible; a crash before leaves
-// something that a later sweep() removes.
+// something that a later sweep() removes. What its calls move is counted by their `progress`.
 //
 // Several ranks write one checkpoint together: one begins and owns it, the others join. Each adds
 // its files or writes them to path(), and finishes its share; what finish() gave on each goes to
@@ -58,13 +61,13 @@ class CheckpointWriter {
 
   // Copies the contents of a directory in; `paths` limits it to exactly those resources.
   virtual void add(const std::filesystem::path &source,
-                   const std::optional<std::vector<std::string>> &paths) = 0;
+                   const std::optional<std::vector<std::string>> &paths,
+                   Progress *progress = nullptr) = 0;
 
   // The same while somebody waits: hashing is left to finish() and commit().
   virtual void copy(const std::filesystem::path &source,
-                    const std::optional<std::vector<std::string>> &paths) {
-    add(source, paths);
-  }
+                    const std::optional<std::vector<std::string>> &paths,
+                    Progress *progress = nullptr) = 0;
 
   // Writes a file into path(), in place of what has that name there.
   virtual void put(const std::string &name, std::string_view bytes) = 0;
@@ -78,7 +81,8 @@ class CheckpointWriter {
 
   // Brings to storage what this writer added, and the files at `paths` below path(). Nobody may
   // change them any more.
-  virtual std::string finish(const std::vector<std::string> &paths) = 0;
+  virtual std::string finish(const std::vector<std::string> &paths,
+                             Progress *progress = nullptr) = 0;
 
   // For ranks that go on without collectives: what finish() gave, on its way to the owner. Each
   // first promises its own; asked for one, the owner gets nothing while it is not there, and
@@ -95,8 +99,8 @@ class CheckpointWriter {
 
   // Makes it durable and visible in storage, under its id; what nobody has finished is finished
   // here. Only by the owner. After a throw nothing is visible.
-  virtual Resources commit(const std::vector<std::string> &finished) = 0;
-  Resources commit() { return commit({}); }
+  virtual Resources commit(const std::vector<std::string> &finished = {},
+                           Progress *progress = nullptr) = 0;
 
   // The master knows it: from now on a sweep leaves it alone.
   virtual void announced() = 0;
@@ -113,6 +117,14 @@ class CheckpointReader {
   virtual const std::filesystem::path &path() const = 0;
 };
 
+// How much of a checkpoint is read, and how.
+struct ReadOptions {
+  Selector selector{};
+  bool checksums = true;
+  HadManifest had_manifest{};
+  Progress *progress = nullptr;
+};
+
 // A file that is kept beside the checkpoints.
 struct KeptFile {
   std::string path;  // below the directory that was listed
@@ -125,6 +137,30 @@ struct KeptRange {
   std::string path;
   uint64_t offset = 0, size = 0;
   std::filesystem::path file;  // made where it is absent, and written from the same offset on
+};
+
+// Files of other kinds (TensorBoard) beside the checkpoints of a storage without a file system,
+// under relative paths of at least three components, which nothing of a checkpoint has.
+class KeptFiles {
+ public:
+  virtual ~KeptFiles() = default;
+
+  // In place of what was there. The callback of `progress` may end it.
+  virtual void put(const std::string &path, const std::filesystem::path &file,
+                   Progress *progress = nullptr) = 0;
+  // The same of a file of any size that nobody may change, and never in the place of another one:
+  // Code::conflict. Of two that put a large one at a time, the last one's may be there, whole. What
+  // was sent of others of that name goes.
+  virtual void put_new(const std::string &path, const std::filesystem::path &file,
+                       Progress *progress = nullptr) = 0;
+  // All that were kept below a directory.
+  virtual void remove(const std::string &directory) = 0;
+  // In the order of the paths. Leaves out names that no file of a directory can have.
+  virtual std::vector<KeptFile> list(const std::string &directory,
+                                     Progress *progress = nullptr) = 0;
+  // Several at a time. Of a file that is gone or has become shorter meanwhile, less is read.
+  virtual void read(const std::string &directory, const std::vector<KeptRange> &ranges,
+                    Progress *progress = nullptr) = 0;
 };
 
 class Storage {
@@ -157,18 +193,16 @@ class Storage {
   // and named, and so is a link that leads out. A checkpoint that never had a manifest (made by
   // another program) is taken as it is.
   virtual void download(const std::string &id, const std::filesystem::path &target,
-                        const Selector &selector, bool checksums,
-                        const HadManifest &had_manifest) = 0;
-  virtual std::unique_ptr<CheckpointReader> restore(const std::string &id, const Selector &selector,
-                                                    bool checksums,
-                                                    const HadManifest &had_manifest) = 0;
-  void download(const std::string &id, const std::filesystem::path &target,
-                const Selector &selector, bool checksums) {
-    download(id, target, selector, checksums, nullptr);
+                        const ReadOptions &options) = 0;
+  virtual std::unique_ptr<CheckpointReader> restore(const std::string &id,
+                                                    const ReadOptions &options) = 0;
+  void download(const std::string &id, const std::filesystem::path &target, Selector selector,
+                bool checksums) {
+    download(id, target, ReadOptions{std::move(selector), checksums});
   }
-  std::unique_ptr<CheckpointReader> restore(const std::string &id, const Selector &selector,
+  std::unique_ptr<CheckpointReader> restore(const std::string &id, Selector selector,
                                             bool checksums) {
-    return restore(id, selector, checksums, nullptr);
+    return restore(id, ReadOptions{std::move(selector), checksums});
   }
 
   // Where restore() makes temporary copies: an empty directory for one, and one that another
@@ -218,28 +252,17 @@ class Storage {
   // looked at, and of a bucket one small object is put, read and removed.
   virtual void probe() {}
 
-  // The directory under which files of other kinds (TensorBoard) may be kept beside the
-  // checkpoints; empty when this storage has no file system.
+  // The directory under which files of other kinds may be kept beside the checkpoints; empty when
+  // this storage has no file system, but files().
   virtual std::filesystem::path directory() const = 0;
-
-  // In its place, where it is empty: keeps a file under a relative path of at least three
-  // components, which nothing of a checkpoint has, in place of what was there; and removes all that
-  // were kept below a directory.
-  virtual void put_file(const std::string &path, const std::filesystem::path &file);
-  // The same of a file of any size that nobody may change, and never in the place of another one:
-  // Code::conflict. Of two that put a large one at a time, the last one's may be there, whole. What
-  // was sent of others of that name goes.
-  virtual void put_new_file(const std::string &path, const std::filesystem::path &file);
-  virtual void remove_files(const std::string &directory);
-
-  // In the order of the paths. Leaves out names that no file of a directory can have.
-  virtual std::vector<KeptFile> list_files(const std::string &directory);
-  // Several at a time. Of a file that is gone or has become shorter meanwhile, less is read.
-  virtual void read_files(const std::string &directory, const std::vector<KeptRange> &ranges);
+  virtual KeptFiles *files() { return nullptr; }
 
   // Stores a checkpoint in another storage as well, under its id, without its bytes coming here.
   // False: it cannot.
-  virtual bool copy_to(Storage &, const std::string &) { return false; }
+  virtual bool copy_to(Storage & /*other*/, const std::string & /*id*/,
+                       Progress * /*progress*/ = nullptr) {
+    return false;
+  }
 };
 
 // From a `checkpoint_storage` object (spec 4.1). `container_path` replaces host_path where given.

@@ -43,9 +43,13 @@ struct Tree {
 // A relative path of plain components: not empty, no "." or "..", no NUL.
 bool is_plain_path(const std::string &path);
 
+enum class Links { within, none };  // that may lie on the way
+
 // open(2) below `root`, whatever links lie on the way: one that leads out fails with EXDEV. On
-// kernels without openat2 every link fails, with ELOOP. Gives back -1 with errno as open(2) does.
-int open_beneath(int root, const std::string &path, int flags, unsigned mode = 0);
+// kernels without openat2, and with Links::none, every link fails, with ELOOP. Gives back -1 with
+// errno as open(2) does.
+int open_beneath(int root, const std::string &path, int flags, unsigned mode = 0,
+                 Links links = Links::within);
 
 // The open directory that holds `path` below `root`. `leaf` receives the last component.
 Fd open_parent_beneath(const Tree &root, const std::string &path, std::string *leaf);
@@ -95,5 +99,32 @@ std::vector<TreeEntry> scan_tree(const Tree &root, const ScanOptions &options);
 
 // Their paths and sizes; 0 for what is not a file.
 std::map<std::string, uint64_t> resources_of(const std::vector<TreeEntry> &entries);
+
+// Directories in which several users may keep things beside each other, and what may be done there.
+
+// Who may write into a new directory besides those whom the umask lets.
+enum class Sharing {
+  group,    // the group of the parent, where it may write there
+  storage,  // and everybody, where everybody may write there: each what is his own (sticky)
+};
+
+// Opens the directory `leaf` of `parent`, made where it is absent; never through a link. `shown` is
+// its name for errors.
+Fd make_directory_at(int parent, const std::string &leaf, Sharing sharing,
+                     const std::filesystem::path &shown);
+
+// mkdir -p for the base directory of a storage. What it makes is durable.
+void make_shared_directories(const std::filesystem::path &path);
+
+// Takes from the directory `fd`, made by an earlier release, what its parent does not give: the
+// write permission of everybody, or everybody's right to move what is another's.
+void tighten_directory(int fd, int parent);
+
+// rm -r of `leaf` in `parent`, following no link. Absent is fine; tries again while a network file
+// system keeps names of open files. `shown` is its name for errors.
+void remove_beneath(int parent, const std::string &leaf, const std::filesystem::path &shown);
+
+// The same for a path.
+void remove_tree(const std::filesystem::path &path);
 
 }  // namespace det::storage

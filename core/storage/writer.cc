@@ -1,90 +1,64 @@
 #include "core/storage/writer.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <exception>
 #include <utility>
 
-#include "core/storage/manifest.h"
+#include "core/base/error.h"
+#include "core/base/json.h"
 
 namespace det::storage {
 
 namespace fs = std::filesystem;
 
-DirectoryWriter::DirectoryWriter(Staging staging, const std::string &id, bool durable)
-    : id_(id),
-      durable_(durable),
-      staging_(std::move(staging)),
-      owner_(true),
-      tree_(staging_.claim(id, lock_)) {}
-
-DirectoryWriter::DirectoryWriter(Staging staging, const std::string &id, bool durable, Joining)
-    : id_(id),
-      durable_(durable),
-      staging_(std::move(staging)),
-      owner_(false),
-      tree_(staging_.join(id)) {}
-
-namespace {
-
-// Seen in the place where it was published, else where it was written.
-Tree open_sealed(const Staging &staging, const std::string &id, bool &is_visible) {
-  const fs::path visible = staging.base() / id;
-  Fd tree(open(visible.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  is_visible = static_cast<bool>(tree);
-  if (is_visible) return {visible, std::move(tree)};
-  return staging.join(id);
+std::string pack_share(const HashedFiles &files) {
+  Json list = Json::array();
+  for (const auto &[path, file] : files)
+    list.push_back(
+        Json::array({path, file.stamp.size, file.stamp.mtime_ns, file.stamp.inode, file.checksum,
+                     file.attributes ? Json(file.attributes->mode) : Json(),
+                     file.attributes && file.attributes->is_sparse}));
+  return pack(list);
 }
 
-}  // namespace
-
-DirectoryWriter::DirectoryWriter(Staging staging, Staging::Sealed sealed, bool durable)
-    : id_(sealed.id),
-      durable_(durable),
-      staging_(std::move(staging)),
-      owner_(true),
-      was_begun_(true),
-      lock_(std::move(sealed.lock)),
-      tree_(open_sealed(staging_, id_, was_committed_)) {
-  if (was_committed_) {
-    state_ = State::committed;
-    return;
-  }
-  shares_.remove();
-  // Of a tree that was complete on the disk before the power went, the manifest tells.
-  if (!sealed.is_of_this_boot) {
-    const std::optional<Manifest> manifest = read_manifest(tree_);
-    if (!manifest)
-      throw Error(Code::corrupt, "finishing checkpoint '" + id_ +
-                                     "': the machine has been started again since, and what was "
-                                     "not on the disk is lost");
-    verify(tree_, *manifest, nullptr, true);
-  }
-  if (unlinkat(tree_.fd.get(), manifest_name, 0) != 0 && errno != ENOENT)
-    OsFailure{errno}.raise("removing " + tree_.name_of(manifest_name));
+HashedFiles unpack_shares(const std::vector<std::string> &shares) {
+  HashedFiles files;
+  for (const std::string &share : shares) try {
+      for (const Json &file : unpack(share, "what a rank finished")) {
+        const FileStamp stamp{file.at(1), file.at(2), file.at(3)};
+        auto path = file.at(0).get<std::string>();
+        HashedFile &one = files[path] = {path, stamp, file.at(4)};
+        if (!file.at(5).is_null())
+          one.attributes = FileAttributes{file.at(5), stamp.mtime_ns, file.at(6)};
+      }
+    } catch (const Json::exception &e) {
+      throw Error(Code::corrupt, std::string("reading what a rank finished: ") + e.what());
+    }
+  return files;
 }
 
-DirectoryWriter::~DirectoryWriter() {
-  if (guard_.in_child() || !owner_ || (state_ != State::writing && state_ != State::damaged))
-    return;
+Writer::Writer(std::string id, Role role, std::unique_ptr<WriterBackend> backend)
+    : id_(std::move(id)),
+      role_(role),
+      backend_(std::move(backend)),
+      state_(role == Role::reopened ? State::committed : State::writing) {}
+
+Writer::~Writer() {
+  if (guard_.in_child() || (state_ != State::writing && state_ != State::damaged)) return;
   try {
-    DirectoryWriter::abort();
+    Writer::abort();
   } catch (const std::exception &) {
     // A sweep tries again once this process is gone.
   }
 }
 
-void DirectoryWriter::require_own_process() const {
+void Writer::require_own_process() const {
   if (guard_.in_child())
     throw Error(Code::state, "writing checkpoint '" + id_ +
                                  "': this is a forked child of the process that began it; leave it "
                                  "to the parent");
 }
 
-void DirectoryWriter::require_writing(const char *tried) const {
+void Writer::require_writing(const char *tried) const {
   require_own_process();
   if (state_ == State::damaged)
     throw Error(Code::state, std::string(tried) + " '" + id_ +
@@ -94,73 +68,107 @@ void DirectoryWriter::require_writing(const char *tried) const {
                                  "': it is committed or aborted already; begin a new one");
 }
 
-void DirectoryWriter::add(const fs::path &source,
-                          const std::optional<std::vector<std::string>> &paths) {
-  for (HashedFile &file : bring(source, paths, {.start_writing = durable_}))
-    hashed_[file.path] = std::move(file);
+void Writer::require_owner(const char *tried) const {
+  if (role_ == Role::joined)
+    throw Error(Code::state, std::string(tried) + " '" + id_ +
+                                 "': this rank joined it; the rank that began it commits");
 }
 
-void DirectoryWriter::copy(const fs::path &source,
-                           const std::optional<std::vector<std::string>> &paths) {
-  bring(source, paths, {.checksums = false, .spares = spares_.get()});
-}
-
-std::vector<HashedFile> DirectoryWriter::bring(const fs::path &source,
-                                               const std::optional<std::vector<std::string>> &paths,
-                                               const TransferOptions &options) {
+void Writer::add(const fs::path &source, const std::optional<std::vector<std::string>> &paths,
+                 Progress *progress) {
   require_writing("adding to checkpoint");
   state_ = State::damaged;
-  const Tree from(source);
-  check_source(from);
-  std::vector<TreeEntry> entries =
-      scan_tree(from, {.enter_links = !paths, .sizes = chunks_ != nullptr, .never = &tree_});
-  if (paths) entries = only(std::move(entries), *paths, from);
-  // What is only copied, in a hurry, is cut by finish() and commit().
-  if (chunks_ && options.checksums) entries = cut(from, std::move(entries));
-  std::vector<HashedFile> files = copy_tree(from, entries, tree_, options);
+  backend_->add(source, paths, progress);
   state_ = State::writing;
-  return files;
 }
 
-void DirectoryWriter::put(const std::string &name, std::string_view bytes) {
+void Writer::copy(const fs::path &source, const std::optional<std::vector<std::string>> &paths,
+                  Progress *progress) {
   require_writing("adding to checkpoint");
-  const int root = tree_.fd.get();
-  // Made anew, so that neither a link nor another name of the old file is written through.
-  if (unlinkat(root, name.c_str(), 0) != 0 && errno != ENOENT)
-    OsFailure{errno}.raise("replacing " + tree_.name_of(name));
-  if (chunks_) chunks_->forget(name);
-  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  const Fd file(openat(root, name.c_str(), flags, default_file_mode));
-  if (!file) OsFailure{errno}.raise("making " + tree_.name_of(name));
-  write_all(file.get(), bytes, (tree_.name / name).string());
+  state_ = State::damaged;
+  backend_->copy(source, paths, progress);
+  state_ = State::writing;
 }
 
-void DirectoryWriter::know(const HashedFile &file) {
+void Writer::put(const std::string &name, std::string_view bytes) {
   require_writing("adding to checkpoint");
-  hashed_[file.path] = file;
+  backend_->put(name, bytes);
 }
 
-Resources DirectoryWriter::list() const {
-  Resources resources =
-      resources_of(state_ == State::writing ? scan_written(tree_, false)
-                                            : scan_tree(tree_, {.outside = Code::invalid}));
-  for (const auto &[path, file] : gather_chunk_lists(tree_)) resources.try_emplace(path, file.size);
-  return resources;
+void Writer::know(const HashedFile &file) {
+  require_writing("adding to checkpoint");
+  backend_->know(file);
 }
 
-void DirectoryWriter::abort() {
+std::string Writer::finish(const std::vector<std::string> &paths, Progress *progress) {
+  require_writing("finishing checkpoint");
+  state_ = State::damaged;
+  std::string share = backend_->finish(paths, progress);
+  state_ = State::writing;
+  return share;
+}
+
+void Writer::promise_share(int rank) {
+  require_writing("sharing checkpoint");
+  backend_->promise_share(rank);
+}
+
+// Also what adding or finishing failed with.
+void Writer::leave_share(int rank, const std::string &share) {
+  require_own_process();
+  backend_->leave_share(rank, share);
+}
+
+std::optional<std::string> Writer::take_share(int rank) {
+  require_writing("sharing checkpoint");
+  return backend_->take_share(rank);
+}
+
+void Writer::seal(const std::string &owner) {
+  require_writing("sealing checkpoint");
+  require_owner("sealing checkpoint");
+  backend_->seal(owner);
+}
+
+Resources Writer::commit(const std::vector<std::string> &finished, Progress *progress) {
+  if (role_ == Role::reopened && state_ == State::committed) return backend_->list(false);
+  require_writing("committing checkpoint");
+  require_owner("committing checkpoint");
+  try {
+    Resources resources = backend_->publish(finished, progress);
+    state_ = State::committed;
+    return resources;
+  } catch (...) {
+    try {
+      abort();
+    } catch (const Error &) {
+      // What went wrong first is what the caller should know.
+    }
+    throw;
+  }
+}
+
+void Writer::announced() {
+  require_own_process();
+  if (state_ == State::announced) return;
+  if (state_ != State::committed)
+    throw Error(Code::state, "announcing checkpoint '" + id_ + "': it is not committed");
+  state_ = State::announced;
+  try {
+    backend_->announced();
+  } catch (const std::exception &) {
+    // The next sweep finds what tells of it without an owner, asks the master, and removes that.
+  }
+}
+
+void Writer::abort() {
   require_own_process();
   if (state_ == State::aborted) return;
   if (state_ == State::announced)
     throw Error(Code::state,
                 "aborting checkpoint '" + id_ + "': it is announced; delete it instead");
-  const bool visible = state_ == State::committed;
   state_ = State::aborted;
-  if (!owner_) return;
-  if (visible) staging_.discard_visible(id_);
-  else staging_.discard_staged(id_);
-  staging_.release(id_);
-  lock_.reset();
+  backend_->discard();
 }
 
 }  // namespace det::storage

@@ -17,7 +17,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/uuid.h"
-#include "core/storage/shared_directory.h"
+#include "core/storage/tree.h"
 
 namespace det::tensorboard {
 

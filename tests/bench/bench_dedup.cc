@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/storage/directory_storage.h"
-#include "core/storage/shared_directory.h"
+#include "core/storage/tree.h"
 
 namespace {
 

@@ -11,8 +11,7 @@
 #include <string>
 
 #include "core/base/json.h"
-#include "core/cloud/cloud_storage.h"
-#include "core/cloud/object_text.h"
+#include "core/cloud/checkpoints/cloud_storage.h"
 #include "tests/cloud/folder_store.h"
 #include "tests/storage/fixture.h"
 #include "tests/temporary_directory.h"

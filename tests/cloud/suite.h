@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/cloud/cloud_storage.h"
+#include "core/cloud/checkpoints/cloud_storage.h"
 #include "core/cloud/object_store.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"

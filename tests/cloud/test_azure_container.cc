@@ -111,7 +111,7 @@ void checkpoint_goes_there_and_comes_back(void **) {
   Json config = azurite("checkpoints/of/a team");
   const TemporaryDirectory folder;
   config["temp_dir"] = (folder / "temp").string();
-  const auto storage = open_bucket(config, std::make_shared<Logger>(), &storage::Progress::current);
+  const auto storage = open_bucket(config, std::make_shared<Logger>());
   std::string large((size_t{33} << 20U) + 1, 'x');
   for (size_t i = 0; i < large.size(); i += 4099) large[i] = static_cast<char>(i);
   std::filesystem::create_directories(folder / "source/d\u00e9/empty");

@@ -201,7 +201,7 @@ void a_checkpoint_of_another_program_is_read_by_listing(void **state) {
   at.bucket->download("theirs", at.root / "t", nullptr, true);
   assert_equal(storage::list_directory(at.root / "t"), expected);
   assert_throws(Code::corrupt, "its manifest is missing", [&] {
-    at.bucket->download("theirs", at.root / "t", nullptr, true, [] { return true; });
+    at.bucket->download("theirs", at.root / "t", {nullptr, true, [] { return true; }});
   });
   put("theirs/../../etc/passwd", "x");
   assert_throws(Code::corrupt, "leads out of it", [&] { at.bucket->list("theirs"); });
@@ -272,8 +272,9 @@ void a_missing_manifest_is_told_by_one_page(void **state) {
   at.store->remove({"some/prefix/one/.detcore-manifest.json"});
   size_t listed = 0;
   at.store->each_listed = [&] { ++listed; };
-  assert_throws(Code::corrupt, "manifest is missing",
-                [&] { at.bucket->restore("one", nullptr, true, [] { return true; }); });
+  assert_throws(Code::corrupt, "manifest is missing", [&] {
+    at.bucket->restore("one", {nullptr, true, [] { return true; }});
+  });
   assert_throws(Code::unsupported, "manifest",
                 [&] { storage::verify_checkpoint(*at.bucket, "one"); });
   assert_int_equal(listed, 2);

@@ -1,5 +1,5 @@
 // Saves of all ranks into a bucket that go on in the background.
-#include "core/cloud/cloud_storage.h"
+#include "core/cloud/checkpoints/cloud_storage.h"
 #include "tests/cloud/folder_store.h"
 #include "tests/context/job.h"
 #include "tests/storage/odd_trees.h"

@@ -9,7 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/process.h"
-#include "core/cloud/chunks/references.h"
+#include "core/cloud/checkpoints/bucket_chunks.h"
 #include "tests/assert_equal.h"
 #include "tests/cloud/bucket_fixture.h"
 #include "tests/storage/chunk_files.h"
@@ -441,7 +441,7 @@ void a_copy_to_another_prefix_takes_the_long_way(void **state) {
   at.save("one", at.model());
   CloudStorage other(CloudOptions{at.store, "other", at.root / "machine", Json{{"type", "s3"}}},
                      at.logger);
-  assert_false(at.bucket->copy_to(other, "one"));
+  assert_false(at.bucket->copy_to(other, "one", nullptr));
 }
 
 #define CHUNKS_TEST(name) \

@@ -169,13 +169,14 @@ void who_is_told_of_progress_ends_a_transfer(void **state) {
         !RequestScope::current()->wait(std::chrono::minutes{10}))
       throw Error(Code::state, "stopped");
   };
-  const storage::Progress progress(
+  storage::Progress progress(
       [](const storage::ProgressCount &) { throw Error(Code::callback, "enough"); });
   assert_throws(Code::callback, "enough",
-                [&] { at.bucket->download("one", at.root / "t", nullptr, true); });
+                [&] { at.bucket->download("one", at.root / "t", {.progress = &progress}); });
   assert_equal(storage::list_directory(at.root / "t").size(), 2);  // empty directories
   const auto writer = at.bucket->begin("two");
-  assert_throws(Code::callback, "enough", [&] { writer->add(at.sample(), std::nullopt); });
+  assert_throws(Code::callback, "enough",
+                [&] { writer->add(at.sample(), std::nullopt, &progress); });
 }
 
 void progress_counts_bytes_and_files(void **state) {
@@ -186,15 +187,18 @@ void progress_counts_bytes_and_files(void **state) {
   const auto tell = [&](const storage::ProgressCount &count) { last = count; };
   const uint64_t bytes = (uint64_t{40} << 20) + 35;
   {
-    const storage::Progress progress(tell);
-    at.save("one", source);
+    storage::Progress progress(tell);
+    const auto writer = at.bucket->begin("one");
+    writer->add(source, std::nullopt, &progress);
+    writer->commit({}, &progress);
+    writer->announced();
   }
   assert_int_equal(last.bytes, bytes);
   assert_int_equal(last.total_bytes, bytes);
   assert_int_equal(last.files, 4);
   {
-    const storage::Progress progress(tell);
-    at.bucket->download("one", at.root / "t", nullptr, true);
+    storage::Progress progress(tell);
+    at.bucket->download("one", at.root / "t", {.progress = &progress});
   }
   assert_int_equal(last.bytes, bytes);
   assert_int_equal(last.files, 4);

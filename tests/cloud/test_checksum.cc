@@ -8,7 +8,7 @@
 
 #include "core/base/crc32c.h"
 #include "core/base/file.h"
-#include "core/cloud/running_checksum.h"
+#include "core/cloud/checkpoints/object_transfer.h"
 #include "tests/assert_equal.h"
 #include "tests/cmocka.h"
 #include "tests/temporary_directory.h"

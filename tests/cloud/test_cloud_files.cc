@@ -16,33 +16,34 @@ void files_are_kept_beside_checkpoints(void **state) {
   BucketFixture &at = bucket_of(state);
   at.save("one", at.sample());
   const size_t before = at.keys().size();
-  at.bucket->put_file("c/tensorboard/experiment/1/events", at.file("events", "first"));
-  at.bucket->put_file("c/tensorboard/experiment/1/events", at.file("events", "second"));
-  at.bucket->put_file("c/tensorboard/experiment/10/events", at.file("events", "other"));
+  at.bucket->files()->put("c/tensorboard/experiment/1/events", at.file("events", "first"));
+  at.bucket->files()->put("c/tensorboard/experiment/1/events", at.file("events", "second"));
+  at.bucket->files()->put("c/tensorboard/experiment/10/events", at.file("events", "other"));
   assert_string_equal(
       read_file(at.store->object("some/prefix/c/tensorboard/experiment/1/events")).c_str(),
       "second");
-  at.bucket->remove_files("c/tensorboard/experiment/1");
+  at.bucket->files()->remove("c/tensorboard/experiment/1");
   assert_int_equal(at.keys().size(), before + 1);
-  at.bucket->remove_files("c/tensorboard/experiment/10");
+  at.bucket->files()->remove("c/tensorboard/experiment/10");
   assert_int_equal(at.keys().size(), before);
   for (const char *path : {"../x", "/x", "", "a/../../b"}) {
-    assert_throws(Code::invalid, "name", [&] { at.bucket->put_file(path, at.root / "events"); });
-    assert_throws(Code::invalid, "name", [&] { at.bucket->remove_files(path); });
+    assert_throws(Code::invalid, "name",
+                  [&] { at.bucket->files()->put(path, at.root / "events"); });
+    assert_throws(Code::invalid, "name", [&] { at.bucket->files()->remove(path); });
   }
 }
 
 void a_new_file_takes_no_place(void **state) {
   BucketFixture &at = bucket_of(state);
   const std::string path = "a/data/set";
-  at.bucket->put_new_file(path, at.file("small", "first"));
-  assert_throws(Code::conflict, "", [&] { at.bucket->put_new_file(path, at.root / "small"); });
+  at.bucket->files()->put_new(path, at.file("small", "first"));
+  assert_throws(Code::conflict, "", [&] { at.bucket->files()->put_new(path, at.root / "small"); });
   const std::string large(33 << 20, 'x');
   assert_throws(Code::conflict, "there already",
-                [&] { at.bucket->put_new_file(path, at.file("large", large)); });
+                [&] { at.bucket->files()->put_new(path, at.file("large", large)); });
   assert_string_equal(read_file(at.store->object("some/prefix/a/data/set")).c_str(), "first");
-  at.bucket->remove_files("a/data");
-  at.bucket->put_new_file(path, at.root / "large");
+  at.bucket->files()->remove("a/data");
+  at.bucket->files()->put_new(path, at.root / "large");
   assert_true(read_file(at.store->object("some/prefix/a/data/set")) == large);
 }
 
@@ -53,12 +54,12 @@ void a_new_file_ends_uploads_of_its_name(void **state) {
   for (const std::string &bytes : {std::string("small"), large}) {
     at.store->begin_parts(key);  // by a process that was killed
     const std::string of_another = at.store->begin_parts(key + ".txt");
-    at.bucket->put_new_file(path, at.file("new", bytes));
+    at.bucket->files()->put_new(path, at.file("new", bytes));
     const auto left = at.store->list_uploads(key);
     assert_int_equal(left.size(), 1);
     assert_string_equal(left[0].upload.c_str(), of_another.c_str());
     at.store->abort_parts(key + ".txt", of_another);
-    at.bucket->remove_files("a/data");
+    at.bucket->files()->remove("a/data");
   }
   std::atomic<bool> is_second = false;
   at.store->before = [&](const std::string &call, const std::string &) {
@@ -67,12 +68,12 @@ void a_new_file_ends_uploads_of_its_name(void **state) {
     throw Error(Code::not_found, "there is no such upload");
   };
   assert_throws(Code::conflict, "there already",
-                [&] { at.bucket->put_new_file(path, at.file("new", large)); });
+                [&] { at.bucket->files()->put_new(path, at.file("new", large)); });
   assert_int_equal(at.store->list_uploads(key).size(), 0);
   at.store->before = [](const std::string &call, const std::string &) {
     if (call == "list_uploads") throw Error(Code::access, "not you");
   };
-  at.bucket->put_new_file("a/data/other", at.root / "new");
+  at.bucket->files()->put_new("a/data/other", at.root / "new");
 }
 
 void a_copy_in_one_bucket_moves_no_bytes(void **state) {

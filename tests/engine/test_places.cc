@@ -13,7 +13,6 @@
 #include "core/engine/store.h"
 #include "core/journal/run_directory.h"
 #include "core/storage/storage.h"
-#include "core/storage/writer.h"
 #include "tests/engine/suite.h"
 
 namespace det::test {

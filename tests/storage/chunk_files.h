@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/storage/chunks/chunk_list.h"
-#include "core/storage/chunks/staged_chunks.h"
+#include "core/storage/chunks/directory_chunks.h"
 #include "tests/storage/fixture.h"
 
 namespace det::storage {

@@ -14,7 +14,6 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/log.h"
-#include "core/storage/shared_directory.h"
 #include "core/storage/storage.h"
 #include "core/storage/tree.h"
 #include "tests/cmocka.h"

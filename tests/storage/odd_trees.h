@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "core/storage/shared_directory.h"
+#include "core/storage/tree.h"
 #include "tests/context/job.h"
 #include "tests/storage/chunk_files.h"
 

@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <functional>
 
+#include "core/storage/file_transfer.h"
 #include "core/storage/manifest.h"
-#include "core/storage/tree_transfer.h"
 #include "tests/storage/fixture.h"
 
 namespace {

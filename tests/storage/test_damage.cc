@@ -163,14 +163,16 @@ void missing_manifest_is_corrupt_where_there_was_one(void **state) {
     fail_msg("asked although there is a manifest");
     return false;
   };
-  at.storage->restore("one", nullptr, true, unasked);
+  at.storage->restore("one", {nullptr, true, unasked});
   fs::remove(at.stored(manifest_name));
-  assert_throws(Code::corrupt, "its manifest is missing",
-                [&] { at.storage->restore("one", nullptr, false, had); });
-  assert_throws(Code::corrupt, "its manifest is missing",
-                [&] { at.storage->download("one", at.root / "target", nullptr, false, had); });
+  assert_throws(Code::corrupt, "its manifest is missing", [&] {
+    at.storage->restore("one", {nullptr, false, had});
+  });
+  assert_throws(Code::corrupt, "its manifest is missing", [&] {
+    at.storage->download("one", at.root / "target", {nullptr, false, had});
+  });
   assert_false(fs::exists(at.root / "target"));
-  at.storage->restore("one", nullptr, true, [] { return false; });
+  at.storage->restore("one", {nullptr, true, [] { return false; }});
 }
 
 // Whether it has a manifest, which names none of these, or not.

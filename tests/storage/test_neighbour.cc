@@ -85,7 +85,7 @@ int saved(Storage &storage) {
 }
 
 void assert_ours(const Shared &at) {
-  at.storage->restore("one", nullptr, true, [] { return true; });
+  at.storage->restore("one", {nullptr, true, [] { return true; }});
   assert_string_equal(read_file(at.base / "one/model").c_str(), "ours");
 }
 

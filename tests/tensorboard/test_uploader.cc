@@ -23,18 +23,33 @@ struct Bucket : storage::DirectoryStorage {
   explicit Bucket(const std::filesystem::path &base)
       : DirectoryStorage({base, {}, "host_path"}, std::make_shared<Logger>()) {}
   std::filesystem::path directory() const override { return {}; }
-  void put_file(const std::string &path, const std::filesystem::path &file) override {
-    ++tries;
-    if (broken) throw Error(Code::unavailable, "the bucket does not answer");
-    const std::lock_guard lock(mutex);
-    files[path] = read_file(file);
-  }
-  void remove_files(const std::string &directory) override { removed = directory; }
+  storage::KeptFiles *files() override { return &kept; }
 
+  struct Kept : storage::KeptFiles {
+    explicit Kept(Bucket &bucket) : of(bucket) {}
+    void put(const std::string &path, const std::filesystem::path &file,
+             storage::Progress *) override {
+      ++of.tries;
+      if (of.broken) throw Error(Code::unavailable, "the bucket does not answer");
+      const std::lock_guard lock(of.mutex);
+      of.contents[path] = read_file(file);
+    }
+    void put_new(const std::string &, const std::filesystem::path &, storage::Progress *) override {
+    }
+    void remove(const std::string &directory) override { of.removed = directory; }
+    std::vector<storage::KeptFile> list(const std::string &, storage::Progress *) override {
+      return {};
+    }
+    void read(const std::string &, const std::vector<storage::KeptRange> &,
+              storage::Progress *) override {}
+    Bucket &of;
+  };
+
+  Kept kept{*this};
   std::atomic<bool> broken{false};
   std::atomic<int> tries{0};
   std::mutex mutex;
-  std::map<std::string, std::string> files;
+  std::map<std::string, std::string> contents;
   std::string removed;
 };
 
@@ -66,7 +81,7 @@ void what_was_written_is_there_at_the_end(void **) {
   of.write("events", "one");
   uploader.note_change();
   assert_true(uploader.finish(long_enough));
-  assert_equal(of.bucket->files[std::string(kept_as) + "events"], std::string("one"));
+  assert_equal(of.bucket->contents[std::string(kept_as) + "events"], std::string("one"));
   assert_equal(of.log, std::string());
 }
 
@@ -81,7 +96,7 @@ void runs_that_begin_within_one_second_keep_apart(void **) {
     EventFile(files, "", [] { return int64_t{1'700'000'000'000'000}; }).append("");
     files->sync();
   }
-  assert_int_equal(of.bucket->files.size(), 2);
+  assert_int_equal(of.bucket->contents.size(), 2);
 }
 
 void what_fails_is_tried_again_and_told_once(void **) {
@@ -93,7 +108,7 @@ void what_fails_is_tried_again_and_told_once(void **) {
   while (of.bucket->tries < 3) std::this_thread::yield();
   of.bucket->broken = false;
   assert_true(uploader.finish(long_enough));
-  assert_equal(of.bucket->files.size(), 1);
+  assert_equal(of.bucket->contents.size(), 1);
   assert_equal(of.log.find("does not answer"), of.log.rfind("does not answer"));
   assert_true(of.log.find("does not answer") != std::string::npos);
 }
@@ -114,7 +129,7 @@ void only_the_chief_in_automatic_mode_uploads_by_itself(void **) {
   assert_false(manual.files->wants_sync());
   manual.write("events", "two");
   manual.files->upload(nullptr, nullptr);
-  assert_equal(manual.bucket->files[std::string(kept_as) + "events"], std::string("two"));
+  assert_equal(manual.bucket->contents[std::string(kept_as) + "events"], std::string("two"));
 }
 
 void files_of_an_experiment_are_removed_by_their_directory(void **) {

@@ -12,8 +12,8 @@
 #include "core/engine/states.h"
 #include "core/engine/store_places.h"
 #include "core/journal/run_directory.h"
-#include "core/storage/shared_directory.h"
 #include "core/storage/storage_location.h"
+#include "core/storage/tree.h"
 
 namespace det::engine {
 

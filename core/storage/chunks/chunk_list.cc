@@ -1,24 +1,30 @@
 #include "core/storage/chunks/chunk_list.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
+#include <openssl/evp.h>
 
-#include <array>
-#include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <utility>
 
-#include "core/base/file.h"
+#include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
 #include "core/storage/block_checksum.h"
 #include "core/storage/chunks/chunker.h"
 #include "core/storage/manifest.h"
+#include "core/storage/tree.h"
 
 namespace det::storage {
 
 namespace {
+
+constexpr const char *hex_digits = "0123456789abcdef";
+
+int hex_value(char digit) {
+  if (digit >= '0' && digit <= '9') return digit - '0';
+  return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
 
 constexpr int list_version = 1;
 constexpr size_t checksum_digits = 16;  // at the end
@@ -77,12 +83,61 @@ ChunkedFile file_from(const Json &json) {
   return file;
 }
 
-std::string list_path(const std::string &writer = {}) {
-  return std::string(chunks_directory) + "/" + (writer.empty() ? "" : writer + "/") +
-         chunk_list_name;
+ChunkedFiles files_from(std::string_view bytes) {
+  if (bytes.size() < checksum_digits ||
+      bytes.substr(bytes.size() - checksum_digits) !=
+          checksum_text(bytes.substr(0, bytes.size() - checksum_digits)))
+    throw Error(Code::corrupt, "its checksum differs from what is written at its end");
+  bytes.remove_suffix(checksum_digits);
+  const Json json = unpack(bytes, "the list of chunks");
+  if (json.at("version") != list_version)
+    throw Error(Code::unsupported,
+                "its version is " + json.at("version").dump() + ", made by a newer release");
+  ChunkedFiles files;
+  for (const Json &file : json.at("files")) {
+    auto path = file.at(0).get<std::string>();
+    if (!is_plain_path(path)) throw Error(Code::corrupt, "a path leads out of the checkpoint");
+    files[std::move(path)] = file_from(file);
+  }
+  return files;
 }
 
 }  // namespace
+
+ChunkName name_of_chunk(std::string_view bytes) {
+  ChunkName name;
+  if (EVP_Digest(bytes.data(), bytes.size(), name.digest.data(), nullptr, EVP_sha256(), nullptr) !=
+      1)
+    throw Error(Code::internal, "naming a chunk: OpenSSL computes no SHA-256");
+  return name;
+}
+
+std::string to_text(const ChunkName &name) {
+  std::string text;
+  for (const unsigned char byte : name.digest) {
+    text += hex_digits[byte >> 4];
+    text += hex_digits[byte & 15];
+  }
+  if (name.generation > 0) text += "-" + std::to_string(name.generation);
+  return text;
+}
+
+std::optional<ChunkName> chunk_name_from(std::string_view text) {
+  ChunkName name;
+  if (text.size() < 2 * name.digest.size()) return std::nullopt;
+  for (size_t i = 0; i < name.digest.size(); ++i) {
+    const int high = hex_value(text[2 * i]), low = hex_value(text[2 * i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    name.digest[i] = static_cast<unsigned char>(high * 16 + low);
+  }
+  const std::string_view rest = text.substr(2 * name.digest.size());
+  if (rest.empty()) return name;
+  const char *const end = rest.data() + rest.size();
+  const auto [last, failure] = std::from_chars(rest.data() + 1, end, name.generation);
+  if (rest[0] != '-' || failure != std::errc() || last != end || to_text(name) != text)
+    return std::nullopt;
+  return name;
+}
 
 std::string pack_chunk_list(const ChunkedFiles &files) {
   Json list = Json::array();
@@ -91,71 +146,19 @@ std::string pack_chunk_list(const ChunkedFiles &files) {
   return bytes + checksum_text(bytes);
 }
 
-ChunkedFiles unpack_chunk_list(std::string_view bytes) {
-  if (bytes.size() < checksum_digits ||
-      bytes.substr(bytes.size() - checksum_digits) !=
-          checksum_text(bytes.substr(0, bytes.size() - checksum_digits)))
-    throw Error(Code::corrupt, "its checksum differs from what is written at its end");
-  bytes.remove_suffix(checksum_digits);
+ChunkedFiles unpack_chunk_list(std::string_view bytes, const std::string &described) {
   try {
-    const Json json = unpack(bytes, "the list of chunks");
-    if (json.at("version") != list_version)
-      throw Error(Code::unsupported,
-                  "its version is " + json.at("version").dump() + ", made by a newer release");
-    ChunkedFiles files;
-    for (const Json &file : json.at("files")) {
-      auto path = file.at(0).get<std::string>();
-      if (!is_plain_path(path)) throw Error(Code::corrupt, "a path leads out of the checkpoint");
-      files[std::move(path)] = file_from(file);
-    }
-    return files;
-  } catch (const std::out_of_range &error) {
-    throw Error(Code::corrupt, error.what());
-  } catch (const Json::exception &error) {
-    throw Error(Code::corrupt, error.what());
-  }
-}
-
-std::optional<ChunkedFiles> read_chunk_list_at(const Tree &tree, const std::string &path) {
-  const Fd file(open_beneath(tree.fd.get(), path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW));
-  if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
-  if (!file) OsFailure{errno}.raise("opening " + tree.name_of(path));
-  try {
-    return unpack_chunk_list(read_all(file.get(), tree.name_of(path)));
+    return files_from(bytes);
   } catch (const Error &error) {
-    if (error.code == Code::corrupt)
-      throw Error(Code::corrupt, "reading " + tree.name_of(path) + ": " + error.what() +
-                                     "; the checkpoint is damaged, restore another one");
     if (error.code == Code::unsupported)
       throw Error(Code::unsupported,
-                  "reading " + tree.name_of(path) + ": " + error.what() + "; update this library");
-    throw;
+                  "reading " + described + ": " + error.what() + "; update this library");
+    throw_damaged(described, error.what());
+  } catch (const std::out_of_range &error) {
+    throw_damaged(described, error.what());
+  } catch (const Json::exception &error) {
+    throw_damaged(described, error.what());
   }
-}
-
-std::optional<ChunkedFiles> read_chunk_list(const Tree &tree) {
-  return read_chunk_list_at(tree, list_path());
-}
-
-void write_chunk_list(const Tree &tree, const ChunkedFiles &files) {
-  const std::filesystem::path directory = tree.name / chunks_directory;
-  if (mkdirat(tree.fd.get(), chunks_directory, default_directory_mode) != 0 && errno != EEXIST)
-    OsFailure{errno}.raise("making directory '" + directory.string() + "'");
-  Fd opened(open_beneath(tree.fd.get(), chunks_directory, O_RDONLY | O_DIRECTORY));
-  if (!opened) OsFailure{errno}.raise("opening '" + directory.string() + "'");
-  replace_file({directory, std::move(opened)}, chunk_list_name, pack_chunk_list(files));
-}
-
-ChunkedFiles gather_chunk_lists(const Tree &tree) {
-  ChunkedFiles all;
-  const Fd opened(open_beneath(tree.fd.get(), chunks_directory, O_RDONLY | O_DIRECTORY));
-  if (!opened && errno == ENOENT) return all;
-  if (!opened) OsFailure{errno}.raise("opening " + tree.name_of(chunks_directory));
-  for (const Name &name : names_in(opened, tree.name_of(chunks_directory)))
-    if (std::optional<ChunkedFiles> files = read_chunk_list_at(
-            tree, name.text == chunk_list_name ? list_path() : list_path(name.text)))
-      all.merge(*files);
-  return all;
 }
 
 }  // namespace det::storage

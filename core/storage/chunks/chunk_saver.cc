@@ -5,18 +5,53 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/storage/block_checksum.h"
+#include "core/storage/chunks/chunk_sweep.h"
 #include "core/storage/chunks/chunker.h"
 #include "core/storage/file_transfer.h"
 
 namespace det::storage {
 
-struct ChunkSaver::File {
+namespace {
+
+// One call of ChunkSaver::add().
+class Cutter {
+ public:
+  // `condemned`: names that a sweep is about to remove, and that nobody may count on.
+  Cutter(Chunks &chunks, const std::set<ChunkName> &condemned, ChunkMemory &memory,
+         Progress *progress)
+      : chunks_(chunks), condemned_(condemned), memory_(memory), progress_(progress) {}
+
+  ChunkedFiles cut(const Tree &source, const std::vector<std::string> &paths, bool confined);
+  uint64_t new_bytes() const { return new_bytes_; }  // that had to be stored
+
+ private:
+  struct File;
+  class Block;
+
+  void start(const Tree &source, const std::string &path, bool confined, Buffer &buffer);
+  void save_block(File &file, size_t index);
+  ChunkName place(ChunkName name, std::string_view bytes, unsigned mode);
+  void finish(File &file);
+
+  Chunks &chunks_;
+  const std::set<ChunkName> &condemned_;
+  ChunkMemory &memory_;
+  Progress *const progress_;
+  std::atomic<uint64_t> new_bytes_{0};
+  std::mutex mutex_;
+  ChunkedFiles done_;
+  Pool pool_;  // last: its threads use what stands above
+};
+
+struct Cutter::File {
   std::string path, described;
   Fd source;
   struct stat before {};
@@ -29,7 +64,7 @@ struct ChunkSaver::File {
 };
 
 // One block of a file, seen from its beginning to its end through a window.
-class ChunkSaver::Block {
+class Cutter::Block {
  public:
   Block(const File &file, size_t index)
       : file_(file),
@@ -82,8 +117,6 @@ class ChunkSaver::Block {
   Checksum sum_;
 };
 
-namespace {
-
 // What may follow at one place after the other of a block, from what is remembered of it.
 class Expected {
  public:
@@ -108,14 +141,7 @@ class Expected {
   size_t next_ = 0;
 };
 
-}  // namespace
-
-bool is_cut(const TreeEntry &entry) {
-  return S_ISREG(entry.about.st_mode) && entry.about.st_size >= static_cast<off_t>(chunk_least);
-}
-
-ChunkedFiles ChunkSaver::save(const Tree &source, const std::vector<std::string> &paths,
-                              bool confined) {
+ChunkedFiles Cutter::cut(const Tree &source, const std::vector<std::string> &paths, bool confined) {
   Buffer buffer;
   if (progress_ != nullptr) {
     uint64_t bytes = 0;
@@ -131,7 +157,7 @@ ChunkedFiles ChunkSaver::save(const Tree &source, const std::vector<std::string>
   return std::move(done_);
 }
 
-void ChunkSaver::start(const Tree &source, const std::string &path, bool confined, Buffer &buffer) {
+void Cutter::start(const Tree &source, const std::string &path, bool confined, Buffer &buffer) {
   auto file = std::make_shared<File>();
   file->path = path;
   file->described = source.name_of(path);
@@ -153,7 +179,7 @@ void ChunkSaver::start(const Tree &source, const std::string &path, bool confine
         buffer);
 }
 
-void ChunkSaver::save_block(File &file, size_t index) {
+void Cutter::save_block(File &file, size_t index) {
   Block block(file, index);
   Expected expected(file.remembered.get(), index, file.size());
   std::vector<RememberedChunk> &cut = file.cut.blocks[index];
@@ -179,22 +205,25 @@ void ChunkSaver::save_block(File &file, size_t index) {
   file.sums[index] = block.checksum();
 }
 
-ChunkName ChunkSaver::place(ChunkName name, std::string_view bytes, unsigned mode) {
-  name = store_.usable(name, condemned_);
-  if (store_.has(name, mode)) return name;
-  store_.put(name, bytes, mode);
+ChunkName Cutter::place(ChunkName name, std::string_view bytes, unsigned mode) {
+  name = chunks_.usable(name, condemned_);
+  if (chunks_.has(name, mode)) return name;
+  chunks_.put(name, bytes, mode);
   new_bytes_ += bytes.size();
   return name;
 }
 
-void ChunkSaver::finish(File &file) {
+void Cutter::finish(File &file) {
   struct stat after {};
   if (fstat(file.source.get(), &after) != 0) OsFailure{errno}.raise("looking at " + file.described);
   const FileStamp stamp = FileStamp::of(after);
   if (stamp != FileStamp::of(file.before)) throw_changed(file.described);
-  ChunkedFile done{
-      file.size(), combined_checksum(file.sums), file.before.st_mode & 0777, stamp.mtime_ns, owner_,
-      {}};
+  ChunkedFile done{file.size(),
+                   combined_checksum(file.sums),
+                   file.before.st_mode & 0777,
+                   stamp.mtime_ns,
+                   chunks_.owner(),
+                   {}};
   done.is_sparse = is_sparse(file.before);
   for (const std::vector<RememberedChunk> &block : file.cut.blocks)
     for (const RememberedChunk &chunk : block) done.chunks.push_back(chunk.chunk);
@@ -202,6 +231,36 @@ void ChunkSaver::finish(File &file) {
   if (progress_ != nullptr) progress_->add_file();
   const std::lock_guard lock(mutex_);
   done_.insert_or_assign(file.path, std::move(done));
+}
+
+}  // namespace
+
+bool is_cut(const TreeEntry &entry) {
+  return S_ISREG(entry.about.st_mode) && entry.about.st_size >= static_cast<off_t>(chunk_least);
+}
+
+// In the order that chunk_sweep.h asks for.
+ChunkedFiles ChunkSaver::add(const Tree &source, const std::vector<std::string> &paths,
+                             bool confined, Progress *progress) {
+  if (paths.empty()) return {};
+  const std::shared_ptr<ChunkTurn> turn = begin_();
+  const std::set<ChunkName> condemned = condemned_chunks(turn->chunks());
+  Cutter cutter(turn->chunks(), condemned, *memory_, progress);
+  ChunkedFiles saved = cutter.cut(source, paths, confined);
+  turn->chunks().flush();
+  uint64_t bytes = 0;
+  for (const auto &[path, file] : saved) {
+    bytes += file.size;
+    files_.insert_or_assign(path, file);
+  }
+  turn->publish(files_);
+  logger_->debug("stored " + std::to_string(bytes) + " bytes in chunks, " +
+                 std::to_string(cutter.new_bytes()) + " of them new");
+  return saved;
+}
+
+void ChunkSaver::forget(const std::string &path) {
+  if (files_.erase(path) > 0) begin_()->publish(files_);
 }
 
 }  // namespace det::storage

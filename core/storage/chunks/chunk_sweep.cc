@@ -34,21 +34,21 @@ std::string text_of(const Lines &lines) {
 }
 
 // What is not understood is no chunk, and none is removed for it.
-std::set<ChunkName> names_in_note(ChunkStore &store, const std::string &note) {
+std::set<ChunkName> names_in_note(Chunks &chunks, const std::string &note) {
   std::set<ChunkName> names;
-  for (const std::string &line : lines_of(store.note(note).value_or("")))
+  for (const std::string &line : lines_of(chunks.note(note).value_or("")))
     if (const std::optional<ChunkName> name = chunk_name_from(line)) names.insert(*name);
   return names;
 }
 
 // True when those whom the condemnation `id` waits for are savers no more.
-bool is_due(ChunkStore &store, ChunkReferences &references, const std::string &id) {
+bool is_due(Chunks &chunks, ChunkReferences &references, const std::string &id) {
   const std::set<std::string> now = references.savers();
   if (now.empty()) return true;
   const std::string note = std::string(savers) + id;
-  const std::optional<std::string> written = store.note(note);
+  const std::optional<std::string> written = chunks.note(note);
   if (!written) {
-    store.write_note(note, text_of(now));
+    chunks.write_note(note, text_of(now));
     return false;
   }
   const std::set<std::string> then = lines_of(*written);
@@ -59,55 +59,54 @@ bool is_due(ChunkStore &store, ChunkReferences &references, const std::string &i
 // `rest` of the condemnation `id` was named when the lists were read. A sweep beside this one may
 // have carried out the same meanwhile, for a list that has gone since: then these notes are of
 // chunks that nobody names, and the garbage that was noted for them is forgotten.
-void settle(ChunkStore &store, ChunkReferences &references, const std::string &id,
+void settle(Chunks &chunks, ChunkReferences &references, const std::string &id,
             const std::set<ChunkName> &rest) {
   std::vector<std::string> lines;
   for (const ChunkName &name : rest) lines.push_back(to_text(name));
-  store.write_note(std::string(condemned) + id, text_of(lines));
-  store.write_note(std::string(settled) + id, "");
+  chunks.write_note(std::string(condemned) + id, text_of(lines));
+  chunks.write_note(std::string(settled) + id, "");
   const std::set<ChunkName> named = references.named();
-  if (!std::includes(named.begin(), named.end(), rest.begin(), rest.end())) note_garbage(store);
+  if (!std::includes(named.begin(), named.end(), rest.begin(), rest.end())) note_garbage(chunks);
 }
 
-void carry_out(ChunkStore &store, ChunkReferences &references, const std::string &id,
-               Logger &logger) {
-  if (!is_due(store, references, id)) return store.remove_note(std::string(settled) + id);
+void carry_out(Chunks &chunks, ChunkReferences &references, const std::string &id, Logger &logger) {
+  if (!is_due(chunks, references, id)) return chunks.remove_note(std::string(settled) + id);
   const std::string note = std::string(condemned) + id;
-  const std::set<ChunkName> names = names_in_note(store, note);
+  const std::set<ChunkName> names = names_in_note(chunks, note);
   const std::set<ChunkName> named = references.named();
   std::vector<ChunkName> unnamed;
   std::set<ChunkName> rest;
   for (const ChunkName &name : names)
     if (named.contains(name)) rest.insert(name);
     else unnamed.push_back(name);
-  store.remove(unnamed);
+  chunks.remove(unnamed);
   logger.debug("removed " + std::to_string(unnamed.size()) +
                " chunks that no checkpoint has any more");
-  if (!rest.empty() && !store.is_swept_alone()) {
-    if (!unnamed.empty() || !store.note(std::string(settled) + id))
-      settle(store, references, id, rest);
+  if (!rest.empty() && !chunks.is_swept_alone()) {
+    if (!unnamed.empty() || !chunks.note(std::string(settled) + id))
+      settle(chunks, references, id, rest);
     return;
   }
-  for (const std::string_view of : {savers, settled}) store.remove_note(std::string(of) + id);
-  store.remove_note(note);
+  for (const std::string_view of : {savers, settled}) chunks.remove_note(std::string(of) + id);
+  chunks.remove_note(note);
 }
 
-void condemn(ChunkStore &store, ChunkReferences &references) {
-  const std::set<ChunkName> already = condemned_chunks(store);
+void condemn(Chunks &chunks, ChunkReferences &references) {
+  const std::set<ChunkName> already = condemned_chunks(chunks);
   std::vector<ChunkName> stored;
-  store.list([&](const ChunkName &name) { stored.push_back(name); });
+  chunks.list([&](const ChunkName &name) { stored.push_back(name); });
   // Afterwards, so that what was stored for a list that is there by now is not condemned.
   const std::set<ChunkName> named = references.named();
   std::vector<std::string> unnamed;
   for (const ChunkName &name : stored)
     if (!named.contains(name) && !already.contains(name)) unnamed.push_back(to_text(name));
-  if (!unnamed.empty()) store.write_note(std::string(condemned) + make_uuid(), text_of(unnamed));
+  if (!unnamed.empty()) chunks.write_note(std::string(condemned) + make_uuid(), text_of(unnamed));
 }
 
 }  // namespace
 
-bool has_garbage(ChunkStore &store) {
-  const std::vector<std::string> notes = store.notes();
+bool has_garbage(Chunks &chunks) {
+  const std::vector<std::string> notes = chunks.notes();
   const auto lacks = [&](std::string_view of, const std::string &id) {
     return std::find(notes.begin(), notes.end(), std::string(of) + id) == notes.end();
   };
@@ -119,37 +118,37 @@ bool has_garbage(ChunkStore &store) {
   });
 }
 
-void note_garbage(ChunkStore &store) { store.write_note(garbage, ""); }
+void note_garbage(Chunks &chunks) { chunks.write_note(garbage, ""); }
 
-std::set<ChunkName> condemned_chunks(ChunkStore &store) {
+std::set<ChunkName> condemned_chunks(Chunks &chunks) {
   std::set<ChunkName> all;
-  for (const std::string &note : store.notes())
-    if (note.starts_with(condemned)) all.merge(names_in_note(store, note));
+  for (const std::string &note : chunks.notes())
+    if (note.starts_with(condemned)) all.merge(names_in_note(chunks, note));
   return all;
 }
 
-void sweep_chunks(ChunkStore &store, ChunkReferences &references, Logger &logger) {
-  std::vector<std::string> notes = store.notes();
+void sweep_chunks(Chunks &chunks, ChunkReferences &references, Logger &logger) {
+  std::vector<std::string> notes = chunks.notes();
   const auto is_there = [&](const std::string &note) {
     return std::find(notes.begin(), notes.end(), note) != notes.end();
   };
   const bool looks = is_there(garbage) || is_there(looking);
   if (looks) {
-    store.write_note(looking, "");
-    store.remove_note(garbage);  // what is removed from now on is noted anew
-    condemn(store, references);
-    notes = store.notes();  // what others have condemned, too: they may have seen it named
+    chunks.write_note(looking, "");
+    chunks.remove_note(garbage);  // what is removed from now on is noted anew
+    condemn(chunks, references);
+    notes = chunks.notes();  // what others have condemned, too: they may have seen it named
   }
   for (const std::string &note : notes) {
     if (note.starts_with(condemned)) {
-      carry_out(store, references, note.substr(condemned.size()), logger);
+      carry_out(chunks, references, note.substr(condemned.size()), logger);
       continue;
     }
     for (const std::string_view of : {savers, settled})
       if (note.starts_with(of) && !is_there(std::string(condemned) + note.substr(of.size())))
-        store.remove_note(note);
+        chunks.remove_note(note);
   }
-  if (looks) store.remove_note(looking);
+  if (looks) chunks.remove_note(looking);
 }
 
 }  // namespace det::storage

@@ -36,7 +36,7 @@
 #include <string>
 
 #include "core/base/log.h"
-#include "core/storage/chunks/chunk_store.h"
+#include "core/storage/chunks/chunks.h"
 
 namespace det::storage {
 
@@ -49,12 +49,12 @@ class ChunkReferences {
 };
 
 // Steps 1 to 3 where there is garbage, and 3 for what earlier sweeps have condemned.
-void sweep_chunks(ChunkStore &store, ChunkReferences &references, Logger &logger);
+void sweep_chunks(Chunks &chunks, ChunkReferences &references, Logger &logger);
 
-bool has_garbage(ChunkStore &store);
-void note_garbage(ChunkStore &store);
+bool has_garbage(Chunks &chunks);
+void note_garbage(Chunks &chunks);
 
 // What no saver may count on.
-std::set<ChunkName> condemned_chunks(ChunkStore &store);
+std::set<ChunkName> condemned_chunks(Chunks &chunks);
 
 }  // namespace det::storage

@@ -1,5 +1,6 @@
 #include "core/storage/chunks/directory_chunks.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,8 +12,11 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/storage/durable.h"
-#include "core/storage/shared_directory.h"
+#include "core/base/process.h"
+#include "core/base/uuid.h"
+#include "core/storage/chunks/chunk_sweep.h"
+#include "core/storage/file_transfer.h"
+#include "core/storage/tree.h"
 
 namespace det::storage {
 
@@ -29,14 +33,38 @@ bool is_chunk_directory(const Name &name) { return name.text.size() == 2 && name
 
 unsigned mode_of_chunk(unsigned mode) { return (mode & readable) | S_IRUSR | S_IWUSR; }
 
+// In the chunks_directory of a tree, and while that is written in a directory of each writer: what
+// it brought.
+constexpr const char *chunk_list_name = "list";
+
 Fd open_directory_at(int at, const std::string &name) {
   return Fd(openat(at, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-}  // namespace
+Tree make_directory_of(const Tree &tree, const std::string &path) {
+  if (mkdirat(tree.fd.get(), path.c_str(), default_directory_mode) != 0 && errno != EEXIST)
+    OsFailure{errno}.raise("making directory " + tree.name_of(path));
+  Fd made(open_beneath(tree.fd.get(), path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  if (!made) OsFailure{errno}.raise("opening directory " + tree.name_of(path));
+  return {tree.name / path, std::move(made)};
+}
+
+std::string list_path(const std::string &writer = {}) {
+  return std::string(chunks_directory) + "/" + (writer.empty() ? "" : writer + "/") +
+         chunk_list_name;
+}
+
+// That at `path` below an open directory.
+std::optional<ChunkedFiles> read_chunk_list_at(const Tree &tree, const std::string &path) {
+  const Fd file(open_beneath(tree.fd.get(), path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW));
+  if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
+  if (!file) OsFailure{errno}.raise("opening " + tree.name_of(path));
+  return unpack_chunk_list(read_all(file.get(), tree.name_of(path)), tree.name_of(path));
+}
 
 std::string owner_of_chunks(uid_t user) { return "u" + std::to_string(user); }
 
+// Of all chunks in the storage `base`.
 std::vector<std::string> owners_of_chunks(const Tree &base) {
   std::vector<std::string> owners;
   const Fd all = open_directory_at(base.fd.get(), chunks_name);
@@ -46,6 +74,8 @@ std::vector<std::string> owners_of_chunks(const Tree &base) {
     if (name.text[0] != '.') owners.push_back(name.text);
   return owners;
 }
+
+}  // namespace
 
 DirectoryChunks::DirectoryChunks(std::string owner, Tree root, const Tree *aside, bool durable)
     : owner_(std::move(owner)), root_(std::move(root)), aside_(aside), durable_(durable) {}
@@ -247,6 +277,173 @@ void DirectoryChunks::write_note(const std::string &name, std::string_view text)
 void DirectoryChunks::remove_note(const std::string &name) {
   if (unlinkat(root_.fd.get(), name.c_str(), 0) != 0 && errno != ENOENT)
     OsFailure{errno}.raise("removing " + root_.name_of(name));
+}
+
+std::optional<ChunkedFiles> read_chunk_list(const Tree &tree) {
+  return read_chunk_list_at(tree, list_path());
+}
+
+void write_chunk_list(const Tree &tree, const ChunkedFiles &files) {
+  replace_file(make_directory_of(tree, chunks_directory), chunk_list_name, pack_chunk_list(files));
+}
+
+ChunkedFiles gather_chunk_lists(const Tree &tree) {
+  ChunkedFiles all;
+  const Fd opened(open_beneath(tree.fd.get(), chunks_directory, O_RDONLY | O_DIRECTORY));
+  if (!opened && errno == ENOENT) return all;
+  if (!opened) OsFailure{errno}.raise("opening " + tree.name_of(chunks_directory));
+  for (const Name &name : names_in(opened, tree.name_of(chunks_directory)))
+    if (std::optional<ChunkedFiles> files = read_chunk_list_at(
+            tree, name.text == chunk_list_name ? list_path() : list_path(name.text)))
+      all.merge(*files);
+  return all;
+}
+
+void finish_chunk_lists(const Tree &tree, const ChunkedFiles &files) {
+  const Tree all = make_directory_of(tree, chunks_directory);
+  replace_file(all, chunk_list_name, pack_chunk_list(files));
+  for (const Name &name : names_in(all.fd, "'" + all.name.string() + "'"))
+    if (name.text != chunk_list_name) remove_beneath(all.fd.get(), name.text, all.name / name.text);
+}
+
+std::optional<uid_t> chunk_owner_of(const Tree &tree) {
+  struct stat about {};
+  if (fstatat(tree.fd.get(), chunks_directory, &about, AT_SYMLINK_NOFOLLOW) != 0)
+    return std::nullopt;
+  return about.st_uid;
+}
+
+void note_garbage_of(const Tree &base, std::optional<uid_t> owner) {
+  if (!owner) return;
+  std::optional<DirectoryChunks> chunks = DirectoryChunks::find(base, owner_of_chunks(*owner));
+  if (!chunks) return;
+  try {
+    note_garbage(*chunks);
+  } catch (const Error &error) {
+    if (error.code != Code::access) throw;
+  }
+}
+
+namespace {
+
+// The lists and the savers of a storage on a file system.
+class DirectoryReferences : public ChunkReferences {
+ public:
+  // Of the chunks of `owner`; both trees outlive this.
+  DirectoryReferences(const Tree &base, const Tree &unfinished, std::string owner, uid_t user)
+      : base_(base), unfinished_(unfinished), owner_(std::move(owner)), user_(user) {}
+
+  std::set<ChunkName> named() override;
+  std::set<std::string> savers() override;
+
+ private:
+  template <class Each>
+  void each_directory(const Tree &trees, Each &&each) const;
+
+  const Tree &base_;
+  const Tree &unfinished_;
+  const std::string owner_;
+  const uid_t user_;
+};
+
+// For each tree that has files in chunks: its name, and the open directory with the lists.
+template <class Each>
+void DirectoryReferences::each_directory(const Tree &trees, Each &&each) const {
+  const Fd again(openat(trees.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!again) OsFailure{errno}.raise("opening '" + trees.name.string() + "'");
+  for (const Name &name : names_in(again, "'" + trees.name.string() + "'")) {
+    if (name.text[0] == '.' || (name.type != DT_DIR && name.type != DT_UNKNOWN)) continue;
+    const std::string path = name.text + "/" + chunks_directory;
+    Fd directory(open_beneath(trees.fd.get(), path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    if (directory) {
+      each(Tree(trees.name / path, std::move(directory)));
+      continue;
+    }
+    const int reason = errno;
+    if (reason == ENOENT || reason == ENOTDIR || reason == ELOOP || reason == EXDEV) continue;
+    // What another user keeps to himself was made by him, of his chunks.
+    struct stat about {};
+    if (reason == EACCES &&
+        fstatat(trees.fd.get(), name.text.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+        about.st_uid != user_)
+      continue;
+    OsFailure{reason}.raise("opening " + trees.name_of(path));
+  }
+}
+
+std::set<ChunkName> DirectoryReferences::named() {
+  std::set<ChunkName> all;
+  const auto add = [&](const std::optional<ChunkedFiles> &files) {
+    if (!files) return;
+    for (const auto &[path, file] : *files)
+      if (file.owner == owner_)
+        for (const Chunk &chunk : file.chunks) all.insert(chunk.name);
+  };
+  for (const Tree *trees : {&unfinished_, &base_})
+    each_directory(*trees, [&](const Tree &lists) {
+      // That of the whole comes last: it is there before those of the writers go.
+      for (const Name &name : names_in(lists.fd, "'" + lists.name.string() + "'"))
+        if (name.text != chunk_list_name)
+          add(read_chunk_list_at(lists, name.text + "/" + chunk_list_name));
+      add(read_chunk_list_at(lists, chunk_list_name));
+    });
+  return all;
+}
+
+std::set<std::string> DirectoryReferences::savers() {
+  std::set<std::string> all;
+  each_directory(unfinished_, [&](const Tree &lists) {
+    for (const Name &name : names_in(lists.fd, "'" + lists.name.string() + "'"))
+      if (name.text != chunk_list_name) all.insert(name.text);
+  });
+  return all;
+}
+
+// The directory of one writer, `.detcore-chunks/<uuid>`: until finish_chunk_lists() it shows the
+// writer to sweeps. In it are the chunks that have no name yet, and its list.
+class StagedTurn : public ChunkTurn {
+ public:
+  StagedTurn(const Tree &base, const Tree &tree, bool durable)
+      : own_(make_directory_of(tree, chunks_directory + ("/" + make_uuid()))),
+        chunks_(DirectoryChunks::open(base, own_, durable)) {}
+
+  Chunks &chunks() override { return chunks_; }
+  void publish(const ChunkedFiles &files) override {
+    replace_file(own_, chunk_list_name, pack_chunk_list(files));
+  }
+
+ private:
+  const Tree own_;
+  DirectoryChunks chunks_;
+};
+
+}  // namespace
+
+ChunkSaver::Begin stage_chunks(const Tree &base, const Tree &tree, bool durable) {
+  return [&base, &tree, durable, turn = std::shared_ptr<ChunkTurn>()]() mutable {
+    if (!turn) {
+      make_directory_of(tree, chunks_directory);
+      turn = std::make_shared<StagedTurn>(base, tree, durable);
+    }
+    return turn;
+  };
+}
+
+void reclaim_chunks(const Tree &base, const Tree &unfinished, Logger &logger) {
+  for (const std::string &owner : owners_of_chunks(base)) try {
+      std::optional<DirectoryChunks> chunks = DirectoryChunks::find(base, owner);
+      if (!chunks || !has_garbage(*chunks)) continue;
+      const std::filesystem::path turn = chunks->root().name / ".sweep.lock";
+      const OwnerLock lock = OwnerLock::acquire(turn);
+      if (owner_of_chunks(lock.user()) == owner) {
+        DirectoryReferences references(base, unfinished, owner, lock.user());
+        sweep_chunks(*chunks, references, logger);
+      }
+      unlink(turn.c_str());
+    } catch (const Error &error) {
+      // Another user's, or another process is at it.
+      if (error.code != Code::busy && error.code != Code::access) throw;
+    }
 }
 
 }  // namespace det::storage

@@ -14,16 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "core/storage/chunks/chunk_store.h"
+#include "core/base/log.h"
+#include "core/storage/chunks/chunk_saver.h"
 #include "core/storage/tree.h"
 
 namespace det::storage {
 
-std::string owner_of_chunks(uid_t user);
-// Of all chunks in the storage `base`.
-std::vector<std::string> owners_of_chunks(const Tree &base);
-
-class DirectoryChunks : public ChunkStore {
+class DirectoryChunks : public Chunks {
  public:
   // Those of the user who owns `aside`, an empty directory of the same file system where chunks are
   // written before they get their name. Made where they are absent. `aside` outlives this.
@@ -32,14 +29,17 @@ class DirectoryChunks : public ChunkStore {
   // Those of `owner`, to read or to sweep. Nothing where there are none.
   static std::optional<DirectoryChunks> find(const Tree &base, const std::string &owner);
 
-  const std::string &owner() const { return owner_; }
   const Tree &root() const { return root_; }
 
+  // Exactly `size` bytes: Code::not_found where it is not there, Code::corrupt where it has others.
+  void get(const ChunkName &name, char *into, size_t size);
+  // The bytes that it has; nothing: it is not there.
+  std::optional<uint64_t> find(const ChunkName &name);
+
+  std::string owner() const override { return owner_; }
   bool has(const ChunkName &name, unsigned mode) override;
   void put(const ChunkName &name, std::string_view bytes, unsigned mode) override;
   void flush() override;
-  void get(const ChunkName &name, char *into, size_t size) override;
-  std::optional<uint64_t> find(const ChunkName &name) override;
   void list(const std::function<void(const ChunkName &)> &each) override;
   void remove(const std::vector<ChunkName> &names) override;
   std::vector<std::string> notes() override;
@@ -62,5 +62,30 @@ class DirectoryChunks : public ChunkStore {
   std::map<ChunkName, unsigned> fresh_;  // put and not flushed, with their modes
   std::array<bool, 256> used_{};         // the directories with chunks that flush() is about
 };
+
+// For one writer of the unfinished checkpoint `tree` in the storage `base`; both outlive the
+// result.
+ChunkSaver::Begin stage_chunks(const Tree &base, const Tree &tree, bool durable);
+
+// The list of a finished tree. Nothing where no file is in chunks; errors name the tree.
+std::optional<ChunkedFiles> read_chunk_list(const Tree &tree);
+// Writes or replaces it, as one step.
+void write_chunk_list(const Tree &tree, const ChunkedFiles &files);
+
+// What all writers of an unfinished tree brought so far, and the list of the whole if it is there.
+ChunkedFiles gather_chunk_lists(const Tree &tree);
+// Makes the list of a tree of what its writers brought, who then are no savers any more.
+void finish_chunk_lists(const Tree &tree, const ChunkedFiles &files);
+
+// Who has the chunks of a checkpoint. Nothing where no file of it is in chunks.
+std::optional<uid_t> chunk_owner_of(const Tree &tree);
+
+// Before a list of chunks goes, or some of them from it: says so to the sweeps of their owner in
+// the storage `base`. Where they are another's, he finds them with what he removes himself.
+void note_garbage_of(const Tree &base, std::optional<uid_t> owner);
+
+// Sweeps the chunks of this user, unless somebody else is at it. `unfinished` is a directory of
+// `base`.
+void reclaim_chunks(const Tree &base, const Tree &unfinished, Logger &logger);
 
 }  // namespace det::storage

@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,8 +10,9 @@
 
 #include "core/storage/chunks/chunk_list.h"
 #include "core/storage/chunks/directory_chunks.h"
+#include "core/storage/file_transfer.h"
 #include "core/storage/manifest.h"
-#include "core/storage/staging.h"
+#include "core/storage/storage.h"
 
 namespace det::storage {
 
@@ -37,34 +37,19 @@ class StoredChunks {
   // Throws Code::corrupt naming the first file of which a chunk is missing or has another size.
   void verify() const;
   // Gives back what was written and its checksums, which nobody has compared yet.
-  std::vector<HashedFile> assemble(const Tree &target) const;
+  std::vector<HashedFile> assemble(const Tree &target, Progress *progress) const;
 
   // From the stored list too, whose manifest names no others any more.
   void forget_all_but(const Resources &remaining) const;
 
  private:
-  ChunkStore *find(const std::string &owner) const;
+  DirectoryChunks &chunks_of(const std::string &path) const;
 
   const Tree &stored_;
   const Tree base_;
   ChunkedFiles files_;
   std::set<std::string> all_;  // their names, before any were taken away
   mutable std::map<std::string, std::optional<DirectoryChunks>> stores_;
-};
-
-// A directory to put a checkpoint together in, removed with this: in the storage, where a sweep
-// clears it away if this process dies, or where that cannot be written in the system's for such.
-class TemporaryCopy : public CheckpointReader {
- public:
-  TemporaryCopy(const std::filesystem::path &base, const std::string &cluster_id);
-  ~TemporaryCopy() override;
-  const std::filesystem::path &path() const override { return path_; }
-
- private:
-  std::optional<Staging> staging_;  // nothing: in the system's
-  std::optional<OwnerLock> lock_;
-  std::string id_;
-  std::filesystem::path path_;
 };
 
 }  // namespace det::storage

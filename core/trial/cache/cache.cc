@@ -91,13 +91,13 @@ CacheBucket::CacheBucket(std::shared_ptr<storage::Storage> storage, CacheIdentit
 }
 
 std::optional<storage::KeptFile> CacheBucket::find() {
-  for (storage::KeptFile &file : storage_->list_files(directory_))
+  for (storage::KeptFile &file : storage_->files()->list(directory_))
     if (file.path == cache_file_name) return std::move(file);
   return std::nullopt;
 }
 
 bool CacheBucket::put(const fs::path &file) try {
-  storage_->put_new_file(directory_ + "/" + std::string(cache_file_name), file);
+  storage_->files()->put_new(directory_ + "/" + std::string(cache_file_name), file);
   return true;
 } catch (const Error &error) {
   if (error.code != Code::conflict) throw;
@@ -142,7 +142,7 @@ void CacheBucket::read(const fs::path &into, uint64_t begin, uint64_t end) {
   std::vector<storage::KeptRange> ranges;
   for (uint64_t at = begin; at < end; at += request_size)
     ranges.push_back({std::string(cache_file_name), at, std::min(request_size, end - at), into});
-  storage_->read_files(directory_, ranges);
+  storage_->files()->read(directory_, ranges);
 }
 
 namespace {
