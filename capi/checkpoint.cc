@@ -23,13 +23,14 @@ static_assert(static_cast<int>(det::context::SaveState::cancelled) == DET_TICKET
 static_assert(static_cast<int>(det::context::DownloadMode::no_shared) ==
               DET_DOWNLOAD_MODE_NO_SHARED);
 
-det::context::DownloadRequest request_from(const det_download_options &given) {
+det::context::DownloadRequest request_from(const det_download_options &given,
+                                           det::storage::Progress *progress) {
   if (given.mode < DET_DOWNLOAD_MODE_LOCAL_WORKERS_SHARE ||
       given.mode > DET_DOWNLOAD_MODE_NO_SHARED)
     throw det::Error(det::Code::invalid, "reading a checkpoint: there is no download mode " +
                                              std::to_string(given.mode));
   return {static_cast<det::context::DownloadMode>(given.mode),
-          to_core(given.selector, given.user_data), given.skip_verification == 0};
+          to_core(given.selector, given.user_data), given.skip_verification == 0, progress};
 }
 
 det::context::SaveLimits limits_from(const det_save_limits *limits) {
@@ -61,13 +62,14 @@ det_status det_checkpoint_upload(det_checkpoint_context *checkpoint, const char 
   return guarded(err, [&] {
     char *&id = cleared(out_storage_id, "out_storage_id");
     const det_checkpoint_options given = read(options);
-    const Followed followed = follow(given);
+    Followed followed = follow(given);
     RoomForId room;
     id = room.take(deref(checkpoint, "checkpoint")
                        .core->checkpoint()
                        .saver()
                        .upload(text_or_empty(directory), metadata_from(metadata_json, given),
-                               given.shard != 0, to_core(given.selector, given.user_data)));
+                               given.shard != 0, to_core(given.selector, given.user_data),
+                               followed.progress()));
   });
 }
 
@@ -105,8 +107,8 @@ det_status det_checkpoint_writer_set_metadata(det_checkpoint_writer *writer,
 
 det_status det_checkpoint_writer_commit(det_checkpoint_writer *writer, det_error *err) noexcept {
   return guarded(err, [&] {
-    const Followed followed = follow(deref(writer, "writer"));
-    once([&] { writer->impl->commit(); });
+    Followed followed = follow(deref(writer, "writer"));
+    once([&] { writer->impl->commit(followed.progress()); });
   });
 }
 
@@ -122,9 +124,10 @@ det_status det_checkpoint_download(det_checkpoint_context *checkpoint, const cha
   return guarded(err, [&] {
     det::context::Core &core = *deref(checkpoint, "checkpoint").core;
     const det_download_options given = read(options);
-    const Followed followed = follow(given);
+    Followed followed = follow(given);
     core.checkpoint().restorer().download(text(storage_id, "storage_id"),
-                                          text(directory, "directory"), request_from(given));
+                                          text(directory, "directory"),
+                                          request_from(given, followed.progress()));
   });
 }
 
@@ -135,10 +138,10 @@ det_status det_checkpoint_reader_open(det_checkpoint_context *checkpoint, const 
     give(out, "out", [&] {
       const std::shared_ptr<det::context::Core> &core = deref(checkpoint, "checkpoint").core;
       const det_download_options given = read(options);
-      const Followed followed = follow(given);
+      Followed followed = follow(given);
       return new det_checkpoint_reader{
           core, core->checkpoint().restorer().restore(text(storage_id, "storage_id"),
-                                                      request_from(given))};
+                                                      request_from(given, followed.progress()))};
     });
   });
 }
@@ -247,12 +250,12 @@ det_status det_checkpoint_upload_async(det_checkpoint_context *checkpoint, const
     give(out, "out", [&] {
       const std::shared_ptr<det::context::Core> &core = deref(checkpoint, "checkpoint").core;
       const det_checkpoint_options given = read(options);
-      const Followed followed = follow(given);
+      Followed followed = follow(given);
       auto ticket = std::make_unique<det_checkpoint_ticket>();
       ticket->core = core;
       ticket->impl = core->checkpoint().saver().upload_async(
           text_or_empty(directory), metadata_from(metadata_json, given), given.shard != 0,
-          to_core(given.selector, given.user_data));
+          to_core(given.selector, given.user_data), followed.progress());
       return ticket.release();
     });
   });
@@ -263,10 +266,10 @@ det_status det_checkpoint_writer_commit_async(det_checkpoint_writer *writer,
                                               det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out", [&] {
-      const Followed followed = follow(deref(writer, "writer"));
+      Followed followed = follow(deref(writer, "writer"));
       auto ticket = std::make_unique<det_checkpoint_ticket>();
       ticket->core = writer->core;
-      ticket->impl = writer->impl->commit_async();
+      ticket->impl = writer->impl->commit_async(followed.progress());
       return ticket.release();
     });
   });

@@ -45,11 +45,11 @@ det_status det_storage_upload(det_storage *storage, const char *directory,
       throw det::Error(det::Code::invalid,
                        "storing a checkpoint: there are no ranks here; leave options.shard at 0");
     if (metadata_json != nullptr) det::parse_json_object(metadata_json, "metadata_json");
-    const Followed followed = follow(given);
+    Followed followed = follow(given);
     RoomForId room;
-    id = room.take(det::storage::store_directory(storage_of(storage), text(directory, "directory"),
-                                                 to_core(given.selector, given.user_data),
-                                                 text_or_empty(metadata_json)));
+    id = room.take(det::storage::store_directory(
+        storage_of(storage), text(directory, "directory"), to_core(given.selector, given.user_data),
+        text_or_empty(metadata_json), followed.progress()));
   });
 }
 
@@ -57,10 +57,10 @@ det_status det_storage_download(det_storage *storage, const char *storage_id, co
                                 const det_download_options *options, det_error *err) noexcept {
   return guarded(err, [&] {
     const det_download_options given = read(options);
-    const Followed followed = follow(given);
+    Followed followed = follow(given);
     storage_of(storage).download(text(storage_id, "storage_id"), text(directory, "directory"),
-                                 to_core(given.selector, given.user_data),
-                                 given.skip_verification == 0);
+                                 {to_core(given.selector, given.user_data),
+                                  given.skip_verification == 0, nullptr, followed.progress()});
   });
 }
 
@@ -80,17 +80,18 @@ det_status det_storage_list(det_storage *storage, const char *storage_id, char *
 det_status det_storage_verify(det_storage *storage, const char *storage_id,
                               const det_download_options *options, det_error *err) noexcept {
   return guarded(err, [&] {
-    const Followed followed = follow(read(options));
-    det::storage::verify_checkpoint(storage_of(storage), text(storage_id, "storage_id"));
+    Followed followed = follow(read(options));
+    det::storage::verify_checkpoint(storage_of(storage), text(storage_id, "storage_id"),
+                                    followed.progress());
   });
 }
 
 det_status det_storage_copy(det_storage *storage, const char *storage_id, det_storage *to,
                             const det_download_options *options, det_error *err) noexcept {
   return guarded(err, [&] {
-    const Followed followed = follow(read(options));
+    Followed followed = follow(read(options));
     det::storage::copy_checkpoint(storage_of(storage), text(storage_id, "storage_id"),
-                                  *deref(to, "to").impl);
+                                  *deref(to, "to").impl, followed.progress());
   });
 }
 

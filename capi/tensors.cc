@@ -104,9 +104,9 @@ det_status det_tensors_write(det_checkpoint_writer *writer, const char *name,
   return guarded(err, [&] {
     const auto given =
         read_options<det_tensors_write_options>(options, DET_TENSORS_WRITE_OPTIONS_INIT, "options");
-    const Followed followed = follow(deref(writer, "writer"));
+    Followed followed = follow(deref(writer, "writer"));
     writer->impl->write_tensors(text(name, "name"), tensors_from(tensors, count, own_shape),
-                                metadata_from(given.metadata_json));
+                                metadata_from(given.metadata_json), followed.progress());
   });
 }
 
@@ -178,13 +178,15 @@ det_status det_tensors_read(const det_tensors *tensors, const det_tensor *wanted
   return guarded(err, [&] {
     const auto given =
         read_options<det_tensors_read_options>(options, DET_TENSORS_READ_OPTIONS_INIT, "options");
-    const Followed followed = follow(given);
+    Followed followed = follow(given);
     const det::tensors::Reader &reader = deref(tensors, "tensors").reader;
     // A part may be asked for by who does not know the rest of its tensor.
-    reader.read(tensors_from(wanted, count, [&](const Tensor &tensor, bool is_part) {
-      const auto *entry = is_part ? reader.find(tensor.name) : nullptr;
-      return entry != nullptr ? entry->shape : tensor.region.shape;
-    }));
+    reader.read(tensors_from(wanted, count,
+                             [&](const Tensor &tensor, bool is_part) {
+                               const auto *entry = is_part ? reader.find(tensor.name) : nullptr;
+                               return entry != nullptr ? entry->shape : tensor.region.shape;
+                             }),
+                followed.progress());
   });
 }
 

@@ -41,7 +41,7 @@ inline det_progress to_c(const det::storage::ProgressCount &count) {
           static_cast<int64_t>(count.total_files)};
 }
 
-// Tells the caller how far the transfers of this scope are; nothing without a callback.
+// Tells the caller how far the transfers that are given its progress() are.
 class Followed {
  public:
   Followed(det_progress_callback callback, void *user_data) {
@@ -54,6 +54,9 @@ class Followed {
             "transferring a checkpoint: the progress callback answered " + std::to_string(answer));
     });
   }
+
+  // Null without a callback.
+  det::storage::Progress *progress() { return progress_ ? &*progress_ : nullptr; }
 
  private:
   std::optional<det::storage::Progress> progress_;

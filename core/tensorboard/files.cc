@@ -179,11 +179,18 @@ void remove_tensorboard_files(storage::Storage &storage, const std::string &clus
                               int64_t experiment_id) {
   const fs::path base = storage.directory();
   if (base.empty())
-    return storage.remove_files(tensorboard_path(cluster_id, experiment_id).string());
-  const fs::path path = fs::weakly_canonical(base) / tensorboard_path(cluster_id, experiment_id);
-  if (fs::weakly_canonical(path) != path)
-    throw Error(Code::access, "'" + path.string() + "' leads elsewhere");
-  storage::remove_tree(path);
+    return storage.files()->remove(tensorboard_path(cluster_id, experiment_id).string());
+  const Fd root(open(base.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root && errno == ENOENT) return;
+  if (!root) OsFailure{errno}.raise("opening '" + base.string() + "'");
+  const fs::path path = tensorboard_path(cluster_id, experiment_id), shown = base / path;
+  const Fd above(storage::open_beneath(root.get(), path.parent_path().string(),
+                                       O_PATH | O_DIRECTORY, 0, storage::Links::none));
+  if (above) return storage::remove_beneath(above.get(), path.filename().string(), shown);
+  if (errno == ENOENT) return;
+  if (errno == ELOOP || errno == ENOTDIR || errno == EXDEV)
+    throw Error(Code::access, "removing '" + shown.string() + "': its path leads elsewhere");
+  OsFailure{errno}.raise("removing '" + shown.string() + "'");
 }
 
 TensorboardFiles::TensorboardFiles(TensorboardMode mode, TensorboardPlace place)
@@ -225,25 +232,28 @@ void TensorboardFiles::upload(const storage::Selector &selector, const Mangler &
     throw Error(Code::state,
                 "uploading TensorBoard files: the automatic mode keeps those of the chief already; "
                 "choose the manual mode when starting the core");
-  upload_changed(selector, mangler);
+  upload_changed(selector, mangler, nullptr);
 }
 
 bool TensorboardFiles::wants_sync() const {
   return mode_ == TensorboardMode::automatic && place_.rank == 0 && place_.bucket != nullptr;
 }
 
-void TensorboardFiles::sync() {
-  if (wants_sync()) upload_changed(nullptr, nullptr);
+void TensorboardFiles::sync(storage::Progress *progress) {
+  if (wants_sync()) upload_changed(nullptr, nullptr, progress);
 }
 
-void TensorboardFiles::upload_changed(const storage::Selector &selector, const Mangler &mangler) {
+void TensorboardFiles::upload_changed(const storage::Selector &selector, const Mangler &mangler,
+                                      storage::Progress *progress) {
   const std::lock_guard guard(mutex_);
   Fd remote;
-  for (const fs::path &file : files_below(local_)) upload_file(file, remote, selector, mangler);
+  for (const fs::path &file : files_below(local_))
+    upload_file(file, remote, selector, mangler, progress);
 }
 
 void TensorboardFiles::upload_file(const fs::path &file, Fd &remote,
-                                   const storage::Selector &selector, const Mangler &mangler) {
+                                   const storage::Selector &selector, const Mangler &mangler,
+                                   storage::Progress *progress) {
   struct stat about {};
   if (stat(file.c_str(), &about) != 0) {
     if (errno == ENOENT) return;  // removed since it was listed
@@ -258,7 +268,8 @@ void TensorboardFiles::upload_file(const fs::path &file, Fd &remote,
     const fs::path target = mangler ? mangler(relative, place_.rank) : relative;
     check_beneath(target, "uploading '" + file.string() + "' as");
     if (place_.bucket) {
-      place_.bucket->put_file((remote_path() / target.lexically_normal()).string(), file);
+      place_.bucket->files()->put((remote_path() / target.lexically_normal()).string(), file,
+                                  progress);
     } else {
       if (!remote) remote = open_remote();
       copy_beneath(open_file(file, O_RDONLY), remote, target, place_.storage / remote_path());

@@ -73,7 +73,7 @@ class TensorboardFiles {
 
   // Whether the automatic mode needs sync(), which brings what has changed into the bucket.
   bool wants_sync() const;
-  void sync();
+  void sync(storage::Progress *progress = nullptr);
 
  private:
   // A file is taken for unchanged while this stays the same.
@@ -86,9 +86,10 @@ class TensorboardFiles {
 
   bool is_remote() const;
   Fd open_remote() const;
-  void upload_changed(const storage::Selector &selector, const Mangler &mangler);
+  void upload_changed(const storage::Selector &selector, const Mangler &mangler,
+                      storage::Progress *progress);
   void upload_file(const std::filesystem::path &file, Fd &remote, const storage::Selector &selector,
-                   const Mangler &mangler);
+                   const Mangler &mangler, storage::Progress *progress);
   std::filesystem::path remote_path() const;  // relative to the storage
 
   const TensorboardMode mode_;

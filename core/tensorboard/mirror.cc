@@ -48,10 +48,10 @@ Mirror::Arrival Mirror::arrival_of(const storage::KeptFile &file, size_t number)
   return {file, {file.path, 0, file.size, target_ / "arriving" / std::to_string(number)}, place};
 }
 
-void Mirror::refresh() {
+void Mirror::refresh(storage::Progress *progress) {
   fs::remove_all(target_ / "arriving");
   make_directories(target_ / "arriving", 0700);
-  const std::vector<storage::KeptFile> files = bucket_->list_files(directory_);
+  const std::vector<storage::KeptFile> files = bucket_->files()->list(directory_, progress);
   std::vector<Arrival> arrivals;
   std::vector<storage::KeptRange> ranges;
   for (const storage::KeptFile &file : files) {
@@ -60,7 +60,7 @@ void Mirror::refresh() {
     arrivals.push_back(arrival_of(file, arrivals.size()));
     ranges.push_back(arrivals.back().range);
   }
-  bucket_->read_files(directory_, ranges);
+  bucket_->files()->read(directory_, ranges, progress);
   // In the order of their names: TensorBoard leaves an event file for the next one that it sees.
   for (const Arrival &arrival : arrivals) {
     if (!arrival.complete()) continue;  // it has changed since it was listed: next time

@@ -23,9 +23,8 @@ class Mirror {
   bool empty() const { return versions_.empty(); }
 
   // Brings what is new or was changed since the last time; what is gone in the bucket stays here.
-  // Blocks; throws what the storage does, and goes on with the next call. storage::Progress tells
-  // how far it is.
-  void refresh();
+  // Blocks; throws what the storage does, and goes on with the next call.
+  void refresh(storage::Progress *progress = nullptr);
 
  private:
   struct Arrival;

@@ -61,11 +61,11 @@ void Uploader::upload() {
   bool failed = false;
   try {
     // Whoever gives up ends what is under way.
-    const storage::Progress progress([this](const storage::ProgressCount &) {
+    storage::Progress progress([this](const storage::ProgressCount &) {
       const std::lock_guard lock(mutex_);
       if (giving_up_) throw Error(Code::state, "uploading TensorBoard files: the run is over");
     });
-    files_->sync();
+    files_->sync(&progress);
   } catch (const std::exception &failure) {
     failed = true;
     const std::lock_guard lock(mutex_);

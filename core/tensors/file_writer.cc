@@ -90,13 +90,14 @@ struct Span {
 class FileWriter {
  public:
   FileWriter(const storage::Tree &root, const std::string &path, std::vector<Span> spans,
-             uint64_t size, bool start_writing, CudaMemory &cuda)
+             uint64_t size, bool start_writing, CudaMemory &cuda, storage::Progress *progress)
       : root_(root),
         path_(path),
         cuda_(cuda),
         spans_(std::move(spans)),
         size_(size),
         start_writing_(start_writing),
+        progress_(progress),
         sums_(storage::checksum_blocks(size)) {}
   ~FileWriter() {
     if (file_ && !finished_) remove();
@@ -126,7 +127,7 @@ class FileWriter {
   const std::vector<Span> spans_;  // in the order of the file, without gaps
   const uint64_t size_;
   const bool start_writing_;
-  storage::Progress *const progress_ = storage::Progress::current();
+  storage::Progress *const progress_;
   std::vector<uint64_t> sums_;
   Fd file_;
   bool finished_ = false;
@@ -214,7 +215,7 @@ void check_names(const std::vector<Tensor> &given) {
 
 storage::HashedFile write_file(const storage::Tree &root, const std::string &path,
                                const std::vector<Tensor> &given, const FileMetadata &metadata,
-                               bool start_writing) {
+                               bool start_writing, storage::Progress *progress) {
   const std::vector<const Tensor *> ordered = in_order(given);
   std::vector<StoredTensor> stored;
   uint64_t data_size = 0;
@@ -233,7 +234,8 @@ storage::HashedFile write_file(const storage::Tree &root, const std::string &pat
     if (stored[i].end > stored[i].begin)
       spans.push_back({header.size() + stored[i].begin, ordered[i]->data,
                        stored[i].end - stored[i].begin, cuda.context_of(*ordered[i])});
-  return FileWriter(root, path, std::move(spans), header.size() + data_size, start_writing, cuda)
+  return FileWriter(root, path, std::move(spans), header.size() + data_size, start_writing, cuda,
+                    progress)
       .run();
 }
 

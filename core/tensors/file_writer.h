@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/storage/tree_transfer.h"
+#include "core/storage/file_transfer.h"
+#include "core/storage/progress.h"
 #include "core/tensors/header.h"
 #include "core/tensors/tensor.h"
 
@@ -16,7 +17,7 @@ namespace det::tensors {
 // is removed. `start_writing`: to disk, early, since somebody will sync.
 storage::HashedFile write_file(const storage::Tree &root, const std::string &path,
                                const std::vector<Tensor> &given, const FileMetadata &metadata,
-                               bool start_writing = true);
+                               bool start_writing = true, storage::Progress *progress = nullptr);
 
 // Of the data of each, read by several threads, also where it is on a device.
 std::vector<uint64_t> checksums_of(const std::vector<const Tensor *> &tensors);

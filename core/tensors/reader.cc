@@ -171,7 +171,8 @@ namespace {
 // One call of Reader::read(): what is wanted, in pieces for several threads.
 class ReadJob {
  public:
-  explicit ReadJob(const Reader &reader) : reader_(reader) {}
+  ReadJob(const Reader &reader, storage::Progress *progress)
+      : reader_(reader), progress_(progress) {}
 
   void add(const Reader::Entry &entry, const Tensor &wanted);
   void run();
@@ -198,7 +199,7 @@ class ReadJob {
   };
   std::vector<Wanted> wanted_;
   CudaMemory cuda_;
-  storage::Progress *const progress_ = storage::Progress::current();
+  storage::Progress *const progress_;
   storage::Buffer buffer_;
   storage::Pool pool_;  // last: its threads use what stands above
 };
@@ -363,8 +364,8 @@ const Reader::Entry &Reader::expect(const Tensor &wanted) const {
   return *entry;
 }
 
-void Reader::read(const std::vector<Tensor> &wanted) const {
-  ReadJob job(*this);
+void Reader::read(const std::vector<Tensor> &wanted, storage::Progress *progress) const {
+  ReadJob job(*this, progress);
   for (const Tensor &tensor : wanted) job.add(expect(tensor), tensor);
   job.run();
 }

@@ -5,7 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/storage/tree_transfer.h"
+#include "core/storage/file_transfer.h"
+#include "core/storage/progress.h"
 #include "core/tensors/header.h"
 #include "core/tensors/tensor.h"
 
@@ -36,7 +37,7 @@ class Reader {
 
   // Fills the memory of the `wanted`, with as many threads as help. All of them are checked before:
   // Code::not_found, Code::invalid for another dtype or shape. May be called by several threads.
-  void read(const std::vector<Tensor> &wanted) const;
+  void read(const std::vector<Tensor> &wanted, storage::Progress *progress = nullptr) const;
 
  private:
   struct File {

@@ -45,13 +45,15 @@ class FaultyWriter : public storage::CheckpointWriter {
 
   const std::string &id() const override { return real_->id(); }
   const fs::path &path() const override { return real_->path(); }
-  void add(const fs::path &source, const std::optional<std::vector<std::string>> &paths) override {
+  void add(const fs::path &source, const std::optional<std::vector<std::string>> &paths,
+           storage::Progress *progress) override {
     faults_.pass("adding");
-    real_->add(source, paths);
+    real_->add(source, paths, progress);
   }
-  void copy(const fs::path &source, const std::optional<std::vector<std::string>> &paths) override {
+  void copy(const fs::path &source, const std::optional<std::vector<std::string>> &paths,
+            storage::Progress *progress) override {
     faults_.pass("copying");
-    real_->copy(source, paths);
+    real_->copy(source, paths, progress);
   }
   void put(const std::string &name, std::string_view bytes) override { real_->put(name, bytes); }
   void know(const storage::HashedFile &file) override { real_->know(file); }
@@ -59,9 +61,9 @@ class FaultyWriter : public storage::CheckpointWriter {
     faults_.pass("listing");
     return real_->list();
   }
-  std::string finish(const std::vector<std::string> &paths) override {
+  std::string finish(const std::vector<std::string> &paths, storage::Progress *progress) override {
     faults_.pass("finishing");
-    return real_->finish(paths);
+    return real_->finish(paths, progress);
   }
   void promise_share(int rank) override {
     faults_.pass("promising");
@@ -73,9 +75,10 @@ class FaultyWriter : public storage::CheckpointWriter {
     faults_.pass("sealing");
     real_->seal(owner);
   }
-  storage::Resources commit(const std::vector<std::string> &finished) override {
+  storage::Resources commit(const std::vector<std::string> &finished,
+                            storage::Progress *progress) override {
     faults_.pass("committing");
-    return real_->commit(finished);
+    return real_->commit(finished, progress);
   }
   void announced() override { real_->announced(); }
   void abort() override { real_->abort(); }
@@ -103,18 +106,17 @@ class FaultyStorage : public storage::Storage {
     faults_.pass("listing");
     return real_->list(id);
   }
-  void download(const std::string &id, const fs::path &target, const storage::Selector &selector,
-                bool checksums, const storage::HadManifest &had_manifest) override {
+  void download(const std::string &id, const fs::path &target,
+                const storage::ReadOptions &options) override {
     faults_.pass("downloading");
     ++downloads;
-    real_->download(id, target, selector, checksums, had_manifest);
+    real_->download(id, target, options);
   }
-  std::unique_ptr<storage::CheckpointReader> restore(
-      const std::string &id, const storage::Selector &selector, bool checksums,
-      const storage::HadManifest &had_manifest) override {
+  std::unique_ptr<storage::CheckpointReader> restore(const std::string &id,
+                                                     const storage::ReadOptions &options) override {
     faults_.pass("restoring");
     ++restores;
-    return real_->restore(id, selector, checksums, had_manifest);
+    return real_->restore(id, options);
   }
   using storage::Storage::download;
   using storage::Storage::restore;

@@ -22,7 +22,7 @@ struct MirrorFixture {
   explicit MirrorFixture(void **state) : at(bucket_of(state)) {}
 
   void put(const std::string &path, const std::string &text) const {
-    storage->put_file("c/tensorboard/experiment/1/" + path, at.file("file", text));
+    storage->files()->put("c/tensorboard/experiment/1/" + path, at.file("file", text));
   }
   std::string seen(const std::string &path) const { return read_file(mirror.path() / path); }
   static ino_t inode(const fs::path &path) {
@@ -138,10 +138,10 @@ void whoever_is_told_of_the_progress_may_end_it(void **state) {
   MirrorFixture here(state);
   here.put("a", "one");
   struct Stopped {};
-  const storage::Progress progress([](const storage::ProgressCount &) { throw Stopped(); });
+  storage::Progress progress([](const storage::ProgressCount &) { throw Stopped(); });
   bool stopped = false;
   try {
-    here.mirror.refresh();
+    here.mirror.refresh(&progress);
   } catch (const Stopped &) {
     stopped = true;
   }

@@ -169,8 +169,9 @@ void a_write_that_is_stopped_leaves_nothing(void **) {
     assert_true(count.bytes <= count.total_bytes);
     throw Error(Code::callback, "stopped");
   });
-  expect_error(Code::callback,
-               [&] { write_file(storage::Tree(directory.path()), "file", {all.tensor}, {}); });
+  expect_error(Code::callback, [&] {
+    write_file(storage::Tree(directory.path()), "file", {all.tensor}, {}, true, &progress);
+  });
   assert_false(std::filesystem::exists(directory / "file"));
 }
 

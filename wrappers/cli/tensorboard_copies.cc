@@ -30,14 +30,14 @@ bool is_readable(int fd) {
 
 void fetch_copies(const ChildProgram &board, TensorboardLogdir &logdir) {
   ProgressBar bar("fetching");
-  const storage::Progress progress([&](const storage::ProgressCount &count) {
+  storage::Progress progress([&](const storage::ProgressCount &count) {
     if (is_readable(board.signals())) throw Ended{static_cast<ExitCode>(128 + SIGINT)};
     const auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
     const det_progress told{sizeof told, number(count.bytes), number(count.total_bytes),
                             number(count.files), number(count.total_files)};
     ProgressBar::tell(&told, &bar);
   });
-  logdir.refresh();
+  logdir.refresh(&progress);
 }
 
 void follow_copies(const ChildProgram &board, TensorboardLogdir &logdir,
@@ -53,11 +53,11 @@ void follow_copies(const ChildProgram &board, TensorboardLogdir &logdir,
     pass_on();
     if (Clock::now() < due) continue;
     try {
-      const storage::Progress progress([&](const storage::ProgressCount &) {
+      storage::Progress progress([&](const storage::ProgressCount &) {
         pass_on();
         if (is_readable(board.ended())) throw BoardEnded();
       });
-      logdir.refresh();
+      logdir.refresh(&progress);
       has_failed = false;
     } catch (const BoardEnded &) {
       return;

@@ -146,8 +146,8 @@ std::string TensorboardLogdir::option() const {
   return "--logdir_spec=" + all;
 }
 
-void TensorboardLogdir::refresh() {
-  for (tensorboard::Mirror &copy : copies_) copy.refresh();
+void TensorboardLogdir::refresh(storage::Progress *progress) {
+  for (tensorboard::Mirror &copy : copies_) copy.refresh(progress);
 }
 
 void TensorboardLogdir::tell_empty() const {

@@ -28,7 +28,7 @@ class TensorboardLogdir {
   std::string option() const;
 
   bool has_copies() const { return !copies_.empty(); }
-  void refresh();  // the copies, as Mirror does
+  void refresh(storage::Progress *progress);  // the copies, as Mirror does
 
   // Says of which experiments nothing is there yet.
   void tell_empty() const;

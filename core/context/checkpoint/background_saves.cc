@@ -21,8 +21,8 @@ namespace {
 constexpr milliseconds step{200};
 constexpr milliseconds step_together{1000};
 
-void look_for_stop() {
-  if (storage::Progress *progress = storage::Progress::current()) progress->tell();
+void look_for_stop(storage::Progress *progress) {
+  if (progress != nullptr) progress->tell();
 }
 
 void check_size(uint64_t bytes, const SaveLimits &limits) {
@@ -182,21 +182,23 @@ void BackgroundSaves::stage_in(const std::filesystem::path &directory, uint64_t 
   stage_.set(std::move(made));
 }
 
-void BackgroundSaves::make_room(uint64_t bytes, SaveStage::Bytes where) {
+void BackgroundSaves::make_room(uint64_t bytes, SaveStage::Bytes where,
+                                storage::Progress *progress) {
   SaveLimits now = limits();
   const std::shared_ptr<SaveStage> at = stage_.get();
   if (at) now.bytes = std::min(now.bytes, at->limit_bytes());
   check_size(bytes, now);
   while (!saves_.await(room_for(bytes, now), now.waits ? step : milliseconds(0))) {
     if (!now.waits) refuse_for_now();
-    look_for_stop();
+    look_for_stop(progress);
   }
   if (at) at->make_room(bytes, where, saves_.bytes());
 }
 
 // No rank waits longer for the others than they take to answer.
 void BackgroundSaves::make_room_together(const comm::Call &call,
-                                         const std::function<uint64_t()> &count_bytes) {
+                                         const std::function<uint64_t()> &count_bytes,
+                                         storage::Progress *progress) {
   const SaveLimits now = limits();
   std::optional<uint64_t> bytes;
   for (bool all = false; !all;) {
@@ -205,7 +207,7 @@ void BackgroundSaves::make_room_together(const comm::Call &call,
       const bool has_room =
           saves_.await(room_for(*bytes, now), now.waits ? step_together : milliseconds(0));
       if (!has_room && !now.waits) refuse_for_now();
-      look_for_stop();
+      look_for_stop(progress);
       return std::string(has_room ? "ready" : "");
     });
     all = std::ranges::count(answers, "") == 0;
@@ -213,19 +215,19 @@ void BackgroundSaves::make_room_together(const comm::Call &call,
 }
 
 // So that a save which blocks does not overtake them.
-void BackgroundSaves::settle() {
-  while (!saves_.await({}, step)) look_for_stop();
+void BackgroundSaves::settle(storage::Progress *progress) {
+  while (!saves_.await({}, step)) look_for_stop(progress);
 }
 
-void BackgroundSaves::settle_together(const comm::Call &call) {
+void BackgroundSaves::settle_together(const comm::Call &call, storage::Progress *progress) {
   for (bool all = !together_; !all;) {
     const std::vector<std::string> answers = comm::all_agree(run_.communicator, call, [&] {
-      look_for_stop();
+      look_for_stop(progress);
       return std::string(saves_.await({}, step_together) ? "ready" : "");
     });
     all = std::ranges::count(answers, "") == 0;
   }
-  settle();
+  settle(progress);
 }
 
 std::shared_ptr<SaveTicket> BackgroundSaves::begin(Save save) {
@@ -267,34 +269,37 @@ std::shared_ptr<SaveTicket> BackgroundSaves::begin_together(const comm::Call &ca
 
 // What an earlier attempt has stored of it already, where the storage can tell, is not sent again.
 void BackgroundSaves::publish_staged(storage::CheckpointWriter &staged, SaveStage &stage,
-                                     const Json &metadata, SaveTicket *ticket) {
+                                     const Json &metadata, storage::Progress *progress,
+                                     SaveTicket *ticket) {
   stage.give_free();
   staged.list();  // throws for what its storage would refuse
   const std::unique_ptr<storage::CheckpointWriter> writer =
       run_.storage.resume(staged.id(), staged.path());
-  writer->add(staged.path(), std::nullopt);
-  catalog_.publish(*writer, metadata, {}, ticket);
-  stage.keep(staged);
+  writer->add(staged.path(), std::nullopt, progress);
+  catalog_.publish(*writer, metadata, {}, progress, ticket);
+  stage.keep(staged, progress);
 }
 
 void BackgroundSaves::work(SaveTicket &ticket, const Save &save) {
-  const storage::Progress progress(
+  storage::Progress progress(
       [&ticket](const storage::ProgressCount &count) { ticket.count(count); });
-  if (save.stage) return publish_staged(*save.writer, *save.stage, save.metadata, &ticket);
-  if (!ticket.is_of_all_ranks()) return catalog_.publish(*save.writer, save.metadata, {}, &ticket);
-  if (!run_.communicator.is_chief()) return hand_in(ticket, save);
-  std::vector<std::string> shares{save.writer->finish(save.paths)};
+  if (save.stage)
+    return publish_staged(*save.writer, *save.stage, save.metadata, &progress, &ticket);
+  if (!ticket.is_of_all_ranks())
+    return catalog_.publish(*save.writer, save.metadata, {}, &progress, &ticket);
+  if (!run_.communicator.is_chief()) return hand_in(ticket, save, &progress);
+  std::vector<std::string> shares{save.writer->finish(save.paths, &progress)};
   for (int rank = 1; rank < run_.communicator.ranks().size; ++rank)
     shares.push_back(await_share(ticket, save, rank));
   std::erase(shares, std::string());
-  catalog_.publish(*save.writer, save.metadata, shares, &ticket);
+  catalog_.publish(*save.writer, save.metadata, shares, &progress, &ticket);
 }
 
-void BackgroundSaves::hand_in(SaveTicket &ticket, const Save &save) {
+void BackgroundSaves::hand_in(SaveTicket &ticket, const Save &save, storage::Progress *progress) {
   std::exception_ptr thrown;
   const std::string outcome = comm::outcome_of([&] {
     try {
-      std::string share = save.writer->finish(save.paths);
+      std::string share = save.writer->finish(save.paths, progress);
       run_.train.delivery().give_way();  // the chief can only wait for its own
       ticket.settle();
       return share;

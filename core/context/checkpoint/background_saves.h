@@ -96,8 +96,9 @@ class BackgroundSaves {
 
   // Of those who ask for one: one thread after the other, from make_room() to begin().
   std::unique_lock<std::mutex> take_turn() { return std::unique_lock(asking_); }
-  void make_room(uint64_t bytes, SaveStage::Bytes where);
-  void make_room_together(const comm::Call &call, const std::function<uint64_t()> &count_bytes);
+  void make_room(uint64_t bytes, SaveStage::Bytes where, storage::Progress *progress);
+  void make_room_together(const comm::Call &call, const std::function<uint64_t()> &count_bytes,
+                          storage::Progress *progress);
 
   struct Save {  // all that the background has to do
     std::shared_ptr<storage::CheckpointWriter> writer;
@@ -111,11 +112,11 @@ class BackgroundSaves {
   using Copy = std::function<void(Save &)>;
   std::shared_ptr<SaveTicket> begin_together(const comm::Call &call, Save save, const Copy &copy);
   void publish_staged(storage::CheckpointWriter &staged, SaveStage &stage, const Json &metadata,
-                      SaveTicket *ticket = nullptr);
+                      storage::Progress *progress, SaveTicket *ticket = nullptr);
 
   // So that a save which blocks does not overtake them.
-  void settle();
-  void settle_together(const comm::Call &call);
+  void settle(storage::Progress *progress);
+  void settle_together(const comm::Call &call, storage::Progress *progress);
   // Throws what nobody has heard yet.
   void rethrow_failure(const std::string &tried) { saves_.rethrow_failure(tried); }
   bool is_saving(const std::string &id) { return saves_.has(id); }
@@ -131,7 +132,7 @@ class BackgroundSaves {
  private:
   SaveLimits limits();
   void work(SaveTicket &ticket, const Save &save);
-  void hand_in(SaveTicket &ticket, const Save &save);
+  void hand_in(SaveTicket &ticket, const Save &save, storage::Progress *progress);
   std::string await_share(const SaveTicket &ticket, const Save &save, int rank);
 
   const RunParts &run_;

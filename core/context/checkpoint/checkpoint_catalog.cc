@@ -22,9 +22,10 @@ bool may_be_taken_later(const Error &error) {
 }  // namespace
 
 void CheckpointCatalog::publish(storage::CheckpointWriter &writer, const Json &metadata,
-                                const std::vector<std::string> &shares, SaveTicket *ticket) {
+                                const std::vector<std::string> &shares, storage::Progress *progress,
+                                SaveTicket *ticket) {
   engine::CheckpointReport report{writer.id(), metadata, {}, run_.storage.config()};
-  report.resources = writer.commit(shares);  // from here on it is visible
+  report.resources = writer.commit(shares, progress);  // from here on it is visible
   if (ticket != nullptr) try {
       ticket->settle();
     } catch (const Error &) {

@@ -20,7 +20,8 @@ class CheckpointCatalog {
 
   // Makes it visible in storage, then reports it; in the journal where the master is not there.
   void publish(storage::CheckpointWriter &writer, const Json &metadata,
-               const std::vector<std::string> &shares, SaveTicket *ticket = nullptr);
+               const std::vector<std::string> &shares, storage::Progress *progress,
+               SaveTicket *ticket = nullptr);
 
   std::vector<engine::CheckpointEntry> list();  // as Master::checkpoints()
   Json metadata(const std::string &id);

@@ -56,31 +56,37 @@ auto CheckpointRestorer::read_nearest(const std::string &id, const Read &read) {
 }
 
 void CheckpointRestorer::download_nearest(const std::string &id, const fs::path &directory,
-                                          const storage::Selector &selector, bool checksums) {
+                                          const storage::ReadOptions &options) {
   read_nearest(id, [&](storage::Storage &from, const std::shared_ptr<void> &) {
-    from.download(id, directory, selector, checksums, had_manifest(id));
+    from.download(id, directory, options);
   });
 }
 
 std::unique_ptr<storage::CheckpointReader> CheckpointRestorer::restore_nearest(
-    const std::string &id, const storage::Selector &selector, bool checksums) {
+    const std::string &id, const storage::ReadOptions &options) {
   return read_nearest(id, [&](storage::Storage &from, std::shared_ptr<void> pin) {
-    auto reader = from.restore(id, pin ? nullptr : selector, checksums, had_manifest(id));
-    if (pin) reader = std::make_unique<Pinned>(std::move(reader), std::move(pin));
-    return reader;
+    if (!pin) return from.restore(id, options);
+    storage::ReadOptions all = options;
+    all.selector = nullptr;
+    std::unique_ptr<storage::CheckpointReader> reader = from.restore(id, all);
+    return std::unique_ptr<storage::CheckpointReader>(
+        std::make_unique<Pinned>(std::move(reader), std::move(pin)));
   });
 }
 
 std::unique_ptr<storage::CheckpointReader> CheckpointRestorer::restore_for_machine(
-    const std::string &id, const storage::Selector &selector, bool checksums) {
+    const std::string &id, const storage::ReadOptions &options) {
   auto copy = run_.storage.make_copy(id);
-  if (!copy) return restore_nearest(id, selector, checksums);
-  download_nearest(id, copy->path(), selector, checksums);
+  if (!copy) return restore_nearest(id, options);
+  download_nearest(id, copy->path(), options);
   return copy;
 }
 
-storage::HadManifest CheckpointRestorer::had_manifest(const std::string &id) {
-  return [this, id] { return run_.master.checkpoints().has_made(id); };
+storage::ReadOptions CheckpointRestorer::options_of(const std::string &id,
+                                                    const DownloadRequest &request,
+                                                    storage::Selector selector) {
+  return {std::move(selector), request.checksums,
+          [this, id] { return run_.master.checkpoints().has_made(id); }, request.progress};
 }
 
 bool CheckpointRestorer::anybody_selects(const comm::Call &call, const std::string &id,
@@ -123,14 +129,14 @@ void CheckpointRestorer::download(const std::string &id, const fs::path &directo
   const std::shared_ptr<void> reading = retention_.hold(id);
   if (request.mode == DownloadMode::no_shared) {
     storage::check_storage_id(id);
-    download_nearest(id, directory, request.selector, request.checksums);
+    download_nearest(id, directory, options_of(id, request, request.selector));
     return;
   }
   const comm::Call call{comm::ApiCall::checkpoint_download, id};
   storage::Selector selector;
   if (anybody_selects(call, id, request)) selector = choose_together(call, id, request.selector);
   comm::local_chief_decides(run_.communicator, call, [&] {
-    download_nearest(id, directory, selector, request.checksums);
+    download_nearest(id, directory, options_of(id, request, std::move(selector)));
     return std::string();
   });
 }
@@ -142,7 +148,7 @@ std::unique_ptr<storage::CheckpointReader> CheckpointRestorer::restore(
   std::shared_ptr<void> reading = retention_.hold(id);
   if (request.mode == DownloadMode::no_shared) {
     storage::check_storage_id(id);
-    return std::make_unique<Pinned>(restore_nearest(id, request.selector, request.checksums),
+    return std::make_unique<Pinned>(restore_nearest(id, options_of(id, request, request.selector)),
                                     std::move(reading));
   }
   const comm::Call call{comm::ApiCall::checkpoint_restore, id};
@@ -155,8 +161,8 @@ std::unique_ptr<storage::CheckpointReader> CheckpointRestorer::restore(
   const bool is_shared = run_.communicator.ranks().local_size > 1;
   std::unique_ptr<storage::CheckpointReader> reader;
   const std::string path = comm::local_chief_decides(run_.communicator, call, [&] {
-    reader = is_shared ? restore_for_machine(id, selector, request.checksums)
-                       : restore_nearest(id, selector, request.checksums);
+    const storage::ReadOptions reading = options_of(id, request, std::move(selector));
+    reader = is_shared ? restore_for_machine(id, reading) : restore_nearest(id, reading);
     return reader->path().string();
   });
   // Before anybody lets go of it.

@@ -18,6 +18,7 @@ struct DownloadRequest {
   DownloadMode mode = DownloadMode::local_workers_share;
   storage::Selector selector = {};
   bool checksums = true;
+  storage::Progress *progress = nullptr;
 };
 
 class CheckpointRestorer {
@@ -34,14 +35,13 @@ class CheckpointRestorer {
   template <class Read>
   auto read_nearest(const std::string &id, const Read &read);
   void download_nearest(const std::string &id, const std::filesystem::path &directory,
-                        const storage::Selector &selector, bool checksums);
-  std::unique_ptr<storage::CheckpointReader> restore_for_machine(const std::string &id,
-                                                                 const storage::Selector &selector,
-                                                                 bool checksums);
+                        const storage::ReadOptions &options);
+  std::unique_ptr<storage::CheckpointReader> restore_for_machine(
+      const std::string &id, const storage::ReadOptions &options);
   std::unique_ptr<storage::CheckpointReader> restore_nearest(const std::string &id,
-                                                             const storage::Selector &selector,
-                                                             bool checksums);
-  storage::HadManifest had_manifest(const std::string &id);
+                                                             const storage::ReadOptions &options);
+  storage::ReadOptions options_of(const std::string &id, const DownloadRequest &request,
+                                  storage::Selector selector);
   bool anybody_selects(const comm::Call &call, const std::string &id,
                        const DownloadRequest &request);
   storage::Selector choose_together(const comm::Call &call, const std::string &id,

@@ -55,42 +55,46 @@ void CheckpointSaver::check_rank(const char *call) const {
 }
 
 std::string CheckpointSaver::upload(const fs::path &directory, const std::string &metadata_json,
-                                    bool sharded, const storage::Selector &selector) {
+                                    bool sharded, const storage::Selector &selector,
+                                    storage::Progress *progress) {
   run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
-  if (sharded) return upload_sharded(directory, metadata_json, selector);
+  if (sharded) return upload_sharded(directory, metadata_json, selector, progress);
   check_rank("upload");
-  background_.settle();
+  background_.settle(progress);
   background_.rethrow_failure("uploading a checkpoint");
   const Upload upload = read_upload(directory, metadata_json, selector, run_.master.most_steps());
   std::string id = make_uuid();
   const std::unique_ptr<storage::CheckpointWriter> writer = run_.storage.begin(id);
-  writer->add(directory, upload.paths);
-  catalog_.publish(*writer, upload.metadata, {});
+  writer->add(directory, upload.paths, progress);
+  catalog_.publish(*writer, upload.metadata, {}, progress);
   return id;
 }
 
 std::shared_ptr<SaveTicket> CheckpointSaver::upload_async(const fs::path &directory,
                                                           const std::string &metadata_json,
                                                           bool sharded,
-                                                          const storage::Selector &selector) {
+                                                          const storage::Selector &selector,
+                                                          storage::Progress *progress) {
   run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
   const auto turn = background_.take_turn();
-  if (sharded) return upload_sharded_async(directory, metadata_json, selector);
+  if (sharded) return upload_sharded_async(directory, metadata_json, selector, progress);
   check_rank("upload");
   const Upload upload = read_upload(directory, metadata_json, selector, run_.master.most_steps());
   const uint64_t bytes = bytes_of(directory, upload.paths);
-  background_.make_room(bytes, SaveStage::Bytes::come);
+  background_.make_room(bytes, SaveStage::Bytes::come, progress);
   background_.rethrow_failure("uploading a checkpoint");
   const std::shared_ptr<SaveStage> at = background_.stage();
-  BackgroundSaves::Save save{
-      at ? copy_staged(*at, directory, upload.paths) : nullptr, upload.metadata, {}, bytes};
+  BackgroundSaves::Save save{at ? copy_staged(*at, directory, upload.paths, progress) : nullptr,
+                             upload.metadata,
+                             {},
+                             bytes};
   if (save.writer) {
     save.stage = at;
   } else {
     save.writer = run_.storage.begin(make_uuid());
-    save.writer->copy(directory, upload.paths);
+    save.writer->copy(directory, upload.paths, progress);
   }
   return background_.begin(std::move(save));
 }
@@ -112,9 +116,9 @@ std::unique_ptr<OpenCheckpoint> CheckpointSaver::begin(
 // Null where there is no more room, whatever the limit says: a save is not given up for that.
 std::unique_ptr<storage::CheckpointWriter> CheckpointSaver::copy_staged(
     SaveStage &stage, const std::filesystem::path &directory,
-    const std::optional<std::vector<std::string>> &paths) try {
+    const std::optional<std::vector<std::string>> &paths, storage::Progress *progress) try {
   std::unique_ptr<storage::CheckpointWriter> writer = stage.begin(make_uuid());
-  writer->copy(directory, paths);
+  writer->copy(directory, paths, progress);
   return writer;
 } catch (const Error &error) {
   if (error.code != Code::full) throw;
@@ -135,7 +139,8 @@ std::string CheckpointSaver::begin_writing(const comm::Call &call,
 CheckpointSaver::Plan CheckpointSaver::plan_sharded(const comm::Call &call,
                                                     const fs::path &directory,
                                                     const std::string &metadata_json,
-                                                    const storage::Selector &selector) {
+                                                    const storage::Selector &selector,
+                                                    storage::Progress *progress) {
   const std::vector<Contribution> all = gather_contributions(run_.communicator, call, [&] {
     background_.rethrow_failure("uploading a checkpoint");
     return make_contribution(run_.communicator, directory, metadata_json,
@@ -144,7 +149,7 @@ CheckpointSaver::Plan CheckpointSaver::plan_sharded(const comm::Call &call,
   std::vector<Json> metadata_of_ranks;
   for (const Contribution &each : all) metadata_of_ranks.push_back(each.metadata);
   Plan plan{merged_metadata(run_.communicator, metadata_of_ranks, run_.master.most_steps())};
-  plan.paths = settle_files(run_.communicator, call, directory, selector, all);
+  plan.paths = settle_files(run_.communicator, call, directory, selector, all, progress);
   const auto rank = static_cast<size_t>(run_.communicator.ranks().rank);
   plan.stores = stores(all, rank);
   size_t first = 0;  // of the ranks that store something
@@ -156,10 +161,11 @@ CheckpointSaver::Plan CheckpointSaver::plan_sharded(const comm::Call &call,
 
 std::string CheckpointSaver::upload_sharded(const fs::path &directory,
                                             const std::string &metadata_json,
-                                            const storage::Selector &selector) {
+                                            const storage::Selector &selector,
+                                            storage::Progress *progress) {
   constexpr comm::Call call{comm::ApiCall::checkpoint_upload};
-  background_.settle_together(call);
-  const Plan plan = plan_sharded(call, directory, metadata_json, selector);
+  background_.settle_together(call, progress);
+  const Plan plan = plan_sharded(call, directory, metadata_json, selector, progress);
   std::unique_ptr<storage::CheckpointWriter> writer;
   const std::string id = begin_writing(call, writer);
   std::vector<std::string> finished = comm::all_agree(run_.communicator, call, [&] {
@@ -167,31 +173,35 @@ std::string CheckpointSaver::upload_sharded(const fs::path &directory,
     if (plan.is_first) write_metadata(directory, plan.metadata);
     if (plan.stores) {
       if (!writer) writer = run_.storage.join(id);
-      writer->add(directory, plan.paths);
-      share = writer->finish({});
+      writer->add(directory, plan.paths, progress);
+      share = writer->finish({}, progress);
     }
     run_.train.delivery().give_way();  // the chief can only wait for its own
     return share;
   });
   return comm::chief_decides(run_.communicator, call, [&] {
     std::erase(finished, std::string());
-    catalog_.publish(*writer, plan.metadata, finished);
+    catalog_.publish(*writer, plan.metadata, finished, progress);
     return id;
   });
 }
 
-std::shared_ptr<SaveTicket> CheckpointSaver::upload_sharded_async(
-    const fs::path &directory, const std::string &metadata_json,
-    const storage::Selector &selector) {
+std::shared_ptr<SaveTicket> CheckpointSaver::upload_sharded_async(const fs::path &directory,
+                                                                  const std::string &metadata_json,
+                                                                  const storage::Selector &selector,
+                                                                  storage::Progress *progress) {
   constexpr comm::Call call{comm::ApiCall::checkpoint_upload_async};
-  const Plan plan = plan_sharded(call, directory, metadata_json, selector);
+  const Plan plan = plan_sharded(call, directory, metadata_json, selector, progress);
   BackgroundSaves::Save save{nullptr, plan.metadata};
-  background_.make_room_together(call, [&] {
-    if (plan.is_first) write_metadata(directory, plan.metadata);
-    for (const std::string &path : plan.paths)
-      if (!path.ends_with('/')) save.paths.push_back(path);
-    return save.bytes = plan.stores ? bytes_of(directory, plan.paths) : 0;
-  });
+  background_.make_room_together(
+      call,
+      [&] {
+        if (plan.is_first) write_metadata(directory, plan.metadata);
+        for (const std::string &path : plan.paths)
+          if (!path.ends_with('/')) save.paths.push_back(path);
+        return save.bytes = plan.stores ? bytes_of(directory, plan.paths) : 0;
+      },
+      progress);
   std::unique_ptr<storage::CheckpointWriter> writer;
   const std::string id = begin_writing(call, writer);
   comm::all_agree(run_.communicator, call, [&] {
@@ -199,7 +209,7 @@ std::shared_ptr<SaveTicket> CheckpointSaver::upload_sharded_async(
     return std::string();
   });
   return background_.begin_together(call, std::move(save), [&](BackgroundSaves::Save &into) {
-    if (plan.stores) into.writer->copy(directory, plan.paths);
+    if (plan.stores) into.writer->copy(directory, plan.paths, progress);
   });
 }
 

@@ -228,7 +228,8 @@ Json merged_metadata(const comm::Communicator &communicator, const std::vector<J
 
 std::vector<std::string> settle_files(comm::Communicator &communicator, const comm::Call &call,
                                       const fs::path &directory, const storage::Selector &selector,
-                                      const std::vector<Contribution> &all) {
+                                      const std::vector<Contribution> &all,
+                                      storage::Progress *progress) {
   const auto rank = static_cast<size_t>(communicator.ranks().rank);
   const std::vector<Numbers> listings = gather_numbers(communicator, call, [&] {
     return stores(all, rank) ? list_selected(directory, selector) : Numbers();
@@ -241,7 +242,7 @@ std::vector<std::string> settle_files(comm::Communicator &communicator, const co
              std::vector<std::string> paths;
              for (const auto &[path, ranks] : shared.undecided)
                if (listings[rank].contains(path)) paths.push_back(path);
-             return paths.empty() ? Numbers() : storage::checksums_of(directory, paths);
+             return paths.empty() ? Numbers() : storage::checksums_of(directory, paths, progress);
            }));
   if (!shared.conflicting.empty())
     refuse(communicator, "refusing to upload with files conflicts:", shared.conflicting);

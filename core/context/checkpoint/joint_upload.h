@@ -52,7 +52,8 @@ Json merged_metadata(const comm::Communicator &communicator, const std::vector<J
 std::vector<std::string> settle_files(comm::Communicator &communicator, const comm::Call &call,
                                       const std::filesystem::path &directory,
                                       const storage::Selector &selector,
-                                      const std::vector<Contribution> &all);
+                                      const std::vector<Contribution> &all,
+                                      storage::Progress *progress);
 
 // What the listings of several ranks have in common, which are pure functions.
 

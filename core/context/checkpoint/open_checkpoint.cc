@@ -41,9 +41,9 @@ void make_parent(const fs::path &root, const std::string &name) {
 
 storage::HashedFile write_own(const fs::path &root, const std::string &name,
                               const std::vector<Tensor> &given,
-                              const tensors::FileMetadata &metadata) {
+                              const tensors::FileMetadata &metadata, storage::Progress *progress) {
   make_parent(root, name);
-  return tensors::write_file(storage::Tree(root), name, given, metadata);
+  return tensors::write_file(storage::Tree(root), name, given, metadata, true, progress);
 }
 
 // What each rank writes, and into which file: those that write nothing have none.
@@ -141,12 +141,13 @@ void OpenCheckpoint::set_metadata(const std::string &metadata_json) {
 }
 
 void OpenCheckpoint::write_tensors(const std::string &name, const std::vector<Tensor> &given,
-                                   const tensors::FileMetadata &metadata) {
+                                   const tensors::FileMetadata &metadata,
+                                   storage::Progress *progress) {
   run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
   const std::lock_guard guard(mutex_);
   check_open("writing tensors into");
-  if (sharded_) return write_shards(name, given, metadata);
+  if (sharded_) return write_shards(name, given, metadata, progress);
   check_request(name, given);
   for (const Tensor &tensor : given)
     if (!tensor.is_whole())
@@ -155,11 +156,11 @@ void OpenCheckpoint::write_tensors(const std::string &name, const std::vector<Te
                                      tensors::text_of(tensor.whole) +
                                      "; begin the checkpoint with `shard` to write those of all "
                                      "ranks");
-  writer_->know(write_own(path_, name, given, metadata));
+  writer_->know(write_own(path_, name, given, metadata, progress));
 }
 
 void OpenCheckpoint::write_shards(const std::string &name, const std::vector<Tensor> &given,
-                                  tensors::FileMetadata metadata) {
+                                  tensors::FileMetadata metadata, storage::Progress *progress) {
   comm::Communicator &communicator = run_.communicator;
   const comm::Call call{comm::ApiCall::tensors_write, name};
   const Sharing sharing = share(name, comm::all_agree(communicator, call, [&] {
@@ -176,7 +177,7 @@ void OpenCheckpoint::write_shards(const std::string &name, const std::vector<Ten
     comm::all_agree(communicator, call, [&] {
       if (file.empty()) return std::string();
       if (file != name) tensors::add_sharding(metadata, sharing.parts(rank));
-      written = write_own(path_, file, own, metadata);
+      written = write_own(path_, file, own, metadata, progress);
       return std::string();
     });
     comm::chief_decides(communicator, call, [&] {
@@ -205,23 +206,23 @@ void OpenCheckpoint::begin_commit() {
   state_ = State::failed;
 }
 
-void OpenCheckpoint::commit() {
+void OpenCheckpoint::commit(storage::Progress *progress) {
   run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
   const std::lock_guard guard(mutex_);
   begin_commit();
   if (sharded_) {
-    commit_sharded();
+    commit_sharded(progress);
   } else {
-    background_.settle();
+    background_.settle(progress);
     writer_->put(storage::metadata_name, to_metadata_text(metadata_));
-    if (stage_) background_.publish_staged(*writer_, *stage_, metadata_);
-    else catalog_.publish(*writer_, metadata_, {});
+    if (stage_) background_.publish_staged(*writer_, *stage_, metadata_, progress);
+    else catalog_.publish(*writer_, metadata_, {}, progress);
   }
   state_ = State::committed;
 }
 
-std::shared_ptr<SaveTicket> OpenCheckpoint::commit_async() {
+std::shared_ptr<SaveTicket> OpenCheckpoint::commit_async(storage::Progress *progress) {
   run_.lifetime.check();
   const profiler::LibraryCall timed(run_.train.regions());
   const std::lock_guard guard(mutex_);
@@ -229,12 +230,12 @@ std::shared_ptr<SaveTicket> OpenCheckpoint::commit_async() {
   if (!sharded_) {
     check_open("committing");
     // First: where it is refused, the commit can be tried again.
-    background_.make_room(bytes(), SaveStage::Bytes::are_there);
+    background_.make_room(bytes(), SaveStage::Bytes::are_there, progress);
   }
   begin_commit();
   std::shared_ptr<SaveTicket> ticket;
   if (sharded_) {
-    ticket = commit_sharded_async();
+    ticket = commit_sharded_async(progress);
   } else {
     writer_->put(storage::metadata_name, to_metadata_text(metadata_));
     const uint64_t size = bytes();
@@ -294,18 +295,18 @@ std::vector<std::string> OpenCheckpoint::own_share(const Prepared &prepared) con
   return mine;
 }
 
-void OpenCheckpoint::commit_sharded() try {
+void OpenCheckpoint::commit_sharded(storage::Progress *progress) try {
   comm::Communicator &communicator = run_.communicator;
   const comm::Call call{comm::ApiCall::checkpoint_commit, id_};
-  background_.settle_together(call);
+  background_.settle_together(call, progress);
   const Prepared prepared = prepare_sharded(call);
   const std::vector<std::string> finished = comm::all_agree(communicator, call, [&] {
-    std::string share = writer_->finish(own_share(prepared));
+    std::string share = writer_->finish(own_share(prepared), progress);
     run_.train.delivery().give_way();  // the chief can only wait for its own
     return share;
   });
   comm::chief_decides(communicator, call, [&] {
-    catalog_.publish(*writer_, prepared.metadata, finished);
+    catalog_.publish(*writer_, prepared.metadata, finished, progress);
     return std::string();
   });
 } catch (...) {
@@ -313,13 +314,14 @@ void OpenCheckpoint::commit_sharded() try {
   throw;
 }
 
-std::shared_ptr<SaveTicket> OpenCheckpoint::commit_sharded_async() try {
+std::shared_ptr<SaveTicket> OpenCheckpoint::commit_sharded_async(storage::Progress *progress) try {
   // What a rank that aborts instead takes part in.
   const comm::Call call{comm::ApiCall::checkpoint_commit, id_};
   const Prepared prepared = prepare_sharded(call);
   const bool is_chief = run_.communicator.is_chief();
   uint64_t size = 0;
-  background_.make_room_together(call, [&] { return size = is_chief ? bytes() : 0; });
+  background_.make_room_together(
+      call, [&] { return size = is_chief ? bytes() : 0; }, progress);
   return background_.begin_together(
       call, {std::move(writer_), prepared.metadata, {}, size},
       [&](BackgroundSaves::Save &save) { save.paths = own_share(prepared); });

@@ -33,10 +33,10 @@ class OpenCheckpoint {
   void set_metadata(const std::string &metadata_json);
   // Into the file `name`, or those of all ranks with an index beside them.
   void write_tensors(const std::string &name, const std::vector<tensors::Tensor> &given,
-                     const tensors::FileMetadata &metadata);
-  void commit();
+                     const tensors::FileMetadata &metadata, storage::Progress *progress = nullptr);
+  void commit(storage::Progress *progress = nullptr);
   // Gives back once the rest can be done in the background.
-  std::shared_ptr<SaveTicket> commit_async();
+  std::shared_ptr<SaveTicket> commit_async(storage::Progress *progress = nullptr);
   void abort();
 
  private:
@@ -44,9 +44,9 @@ class OpenCheckpoint {
 
   void check_open(const char *tried) const;
   void begin_commit();
-  void commit_sharded();
+  void commit_sharded(storage::Progress *progress);
   void write_shards(const std::string &name, const std::vector<tensors::Tensor> &given,
-                    tensors::FileMetadata metadata);
+                    tensors::FileMetadata metadata, storage::Progress *progress);
   // What is the same whether the rest is done now or in the background.
   struct Prepared {
     Json metadata = {};
@@ -55,7 +55,7 @@ class OpenCheckpoint {
   };
   Prepared prepare_sharded(const comm::Call &call);
   std::vector<std::string> own_share(const Prepared &prepared) const;
-  std::shared_ptr<SaveTicket> commit_sharded_async();
+  std::shared_ptr<SaveTicket> commit_sharded_async(storage::Progress *progress);
   void tell_aborted();
   uint64_t bytes() const;
   void drop();

@@ -102,8 +102,8 @@ void SaveStage::make_room(uint64_t bytes, Bytes where, uint64_t under_way) {
 
 void SaveStage::give_free() { spares_->limit(left_); }
 
-void SaveStage::keep(storage::CheckpointWriter &writer) try {
-  writer.commit();
+void SaveStage::keep(storage::CheckpointWriter &writer, storage::Progress *progress) try {
+  writer.commit({}, progress);
   writer.announced();
   storage_.prepare_to_reuse(writer.id());
 } catch (const Error &error) {

@@ -41,7 +41,7 @@ class SaveStage {
   // waits for a save then.
   void give_free();
   // It is stored: from now on it is only kept. What fails is told in the log.
-  void keep(storage::CheckpointWriter &writer);
+  void keep(storage::CheckpointWriter &writer, storage::Progress *progress = nullptr);
   void drop(const std::string &id);  // its memory is kept for the next save
 
   // Whether there is a copy with the same files, as paths and sizes tell.
