@@ -4,7 +4,7 @@
 #include "capi/storage_handle.h"
 #include "capi/transfer_options.h"
 #include "core/base/json.h"
-#include "core/storage/copy_checkpoint.h"
+#include "core/storage/storage.h"
 
 namespace {
 
@@ -47,9 +47,9 @@ det_status det_storage_upload(det_storage *storage, const char *directory,
     if (metadata_json != nullptr) det::parse_json_object(metadata_json, "metadata_json");
     Followed followed = follow(given);
     RoomForId room;
-    id = room.take(det::storage::store_directory(
-        storage_of(storage), text(directory, "directory"), to_core(given.selector, given.user_data),
-        text_or_empty(metadata_json), followed.progress()));
+    id = room.take(det::storage::save_directory(storage_of(storage), text(directory, "directory"),
+                                                to_core(given.selector, given.user_data),
+                                                text_or_empty(metadata_json), followed.progress()));
   });
 }
 

@@ -283,4 +283,18 @@ void require_usable(Storage &storage);
 // Stores, reads back and removes a small checkpoint; throws when any of it fails.
 void validate_storage(Storage &storage);
 
+// Stores the contents of a directory under a new id, which it gives back; nobody is told of it.
+// `metadata`, unless empty, becomes the checkpoint's metadata.json.
+std::string save_directory(Storage &storage, const std::filesystem::path &directory,
+                           const Selector &selector, const std::string &metadata,
+                           Progress *progress = nullptr);
+
+// Throws Code::corrupt where a file is not what was stored, Code::unsupported where nobody can
+// tell.
+void verify_checkpoint(Storage &storage, const std::string &id, Progress *progress = nullptr);
+
+// Stores it in `to` as well, under the same id.
+void copy_checkpoint(Storage &from, const std::string &id, Storage &to,
+                     Progress *progress = nullptr);
+
 }  // namespace det::storage

@@ -2,7 +2,7 @@
 #include <set>
 
 #include "core/base/uuid.h"
-#include "core/storage/copy_checkpoint.h"
+#include "core/storage/storage.h"
 #include "core/storage/manifest.h"
 #include "tests/cloud/bucket_fixture.h"
 

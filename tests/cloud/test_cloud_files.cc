@@ -1,5 +1,5 @@
 // Files beside the checkpoints of a bucket, and copies within it.
-#include "core/storage/copy_checkpoint.h"
+#include "core/storage/storage.h"
 #include "core/storage/directory_storage.h"
 #include "tests/cloud/bucket_fixture.h"
 

@@ -263,6 +263,29 @@ void links_in_storage_are_not_followed(void **) {
   assert_equal(files_in(elsewhere.path()), std::vector<std::string>{"b"});
 }
 
+void removal_follows_no_link_in_storage(void **) {
+  const Place place;
+  const TemporaryDirectory elsewhere;
+  const auto storage =
+      storage::make_storage_from_uri(place.storage.path().string(), std::make_shared<Logger>());
+  remove_tensorboard_files(*storage, "c-1", 1);  // nothing is there
+  const fs::path experiments = place.storage / "c-1/tensorboard/experiment";
+  write(experiments / "1/a", "1");
+  write(experiments / "10/a", "2");
+  remove_tensorboard_files(*storage, "c-1", 1);
+  assert_equal(files_in(experiments), std::vector<std::string>{"10/a"});
+
+  fs::remove_all(experiments);
+  write(elsewhere / "1/kept", "3");
+  write(place.storage / "own/1/kept", "4");
+  for (const fs::path &target : {elsewhere.path(), place.storage / "own"}) {
+    fs::create_directory_symlink(target, experiments);
+    expect_error(Code::access, [&] { remove_tensorboard_files(*storage, "c-1", 1); });
+    assert_true(fs::exists(target / "1/kept"));
+    fs::remove(experiments);
+  }
+}
+
 void upload_in_automatic_mode_is_that_of_other_ranks(void **) {
   const Place place;
   TensorboardFiles others = place.files(TensorboardMode::automatic, 3);
@@ -321,6 +344,7 @@ int test_files() {
       cmocka_unit_test(mangler_renames_in_storage),
       cmocka_unit_test(mangled_names_that_escape_are_refused),
       cmocka_unit_test(links_in_storage_are_not_followed),
+      cmocka_unit_test(removal_follows_no_link_in_storage),
       cmocka_unit_test(upload_in_automatic_mode_is_that_of_other_ranks),
       cmocka_unit_test(rank_goes_before_the_extension_of_a_profile),
   };
