@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/storage/cloud_entry.h"
 
 namespace det::storage {
 

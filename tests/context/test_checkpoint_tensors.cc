@@ -63,7 +63,7 @@ void any_number_of_ranks_reads_what_any_wrote(void **) {
     const std::string id = stored_by(job, model);
     // What the ranks summed up while they wrote is what lies there.
     storage::verify(storage::Tree(job.base() / id),
-                    *storage::read_manifest(storage::Tree(job.base() / id)), nullptr, true);
+                    *storage::read_manifest(storage::Tree(job.base() / id)), nullptr);
     const Reader reader(storage::Tree(job.base() / id), name, true);
     assert_int_equal(reader.entries().size(), 4);
     for (int readers = 1; readers <= 4; ++readers)

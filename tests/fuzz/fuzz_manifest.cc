@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (det::storage::read_manifest(root)->size() != manifest->size()) std::abort();
     for (const auto &[path, entry] : *manifest)
       if (!det::storage::is_plain_path(path)) std::abort();
-    det::storage::verify(root, *manifest, nullptr, true);
+    det::storage::verify(root, *manifest, nullptr);
   } catch (const det::Error &e) {
     if (e.code != det::Code::corrupt && e.code != det::Code::unsupported) std::abort();
   }

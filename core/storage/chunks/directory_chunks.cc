@@ -33,10 +33,6 @@ bool is_chunk_directory(const Name &name) { return name.text.size() == 2 && name
 
 unsigned mode_of_chunk(unsigned mode) { return (mode & readable) | S_IRUSR | S_IWUSR; }
 
-// In the chunks_directory of a tree, and while that is written in a directory of each writer: what
-// it brought.
-constexpr const char *chunk_list_name = "list";
-
 Fd open_directory_at(int at, const std::string &name) {
   return Fd(openat(at, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
@@ -64,7 +60,8 @@ std::optional<ChunkedFiles> read_chunk_list_at(const Tree &tree, const std::stri
 
 std::string owner_of_chunks(uid_t user) { return "u" + std::to_string(user); }
 
-// Of all chunks in the storage `base`.
+}  // namespace
+
 std::vector<std::string> owners_of_chunks(const Tree &base) {
   std::vector<std::string> owners;
   const Fd all = open_directory_at(base.fd.get(), chunks_name);
@@ -74,8 +71,6 @@ std::vector<std::string> owners_of_chunks(const Tree &base) {
     if (name.text[0] != '.') owners.push_back(name.text);
   return owners;
 }
-
-}  // namespace
 
 DirectoryChunks::DirectoryChunks(std::string owner, Tree root, const Tree *aside, bool durable)
     : owner_(std::move(owner)), root_(std::move(root)), aside_(aside), durable_(durable) {}

@@ -20,6 +20,13 @@
 
 namespace det::storage {
 
+// In the chunks_directory of a tree, and while that is written in a directory of each writer: what
+// it brought.
+inline constexpr const char *chunk_list_name = "list";
+
+// Of all chunks in the storage `base`.
+std::vector<std::string> owners_of_chunks(const Tree &base);
+
 class DirectoryChunks : public Chunks {
  public:
   // Those of the user who owns `aside`, an empty directory of the same file system where chunks are
