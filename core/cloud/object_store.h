@@ -14,6 +14,8 @@
 
 namespace det::cloud {
 
+class RequestScope;
+
 struct ObjectInfo {
   std::string key;
   uint64_t size = 0;
@@ -49,11 +51,15 @@ struct ObjectLimits {
 // Every call blocks, is safe from any thread, and tries again what may pass (throttling, a lost
 // connection, a damaged body) until it gives up with an Error that says what was tried, on what,
 // how often, and what the store said: Code::not_found, access, unavailable, busy, timeout,
-// conflict, corrupt, or invalid. A call in a RequestScope ends early when that is stopped. Keys are
-// taken as bytes of UTF-8 and must be checked by who makes them.
+// conflict, corrupt, or invalid. Keys are taken as bytes of UTF-8 and must be checked by who makes
+// them.
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
+
+  // The same store for the calls of one transfer, which `scope` ends, limits and counts. It must
+  // outlive them.
+  virtual std::shared_ptr<ObjectStore> within(RequestScope &scope) = 0;
 
   virtual const ObjectLimits &limits() const = 0;
   // For messages: "s3://bucket/key". No credentials.

@@ -10,9 +10,10 @@ namespace {
 constexpr std::chrono::seconds between_reductions{1};
 }  // namespace
 
-RequestPool::RequestPool(size_t most, storage::Progress *progress)
+RequestPool::RequestPool(ObjectStore &store, size_t most, storage::Progress *progress)
     : most_(std::max<size_t>(most, 1)),
       progress_(progress),
+      store_(store.within(scope_)),
       limit_(most_),
       pool_(most_, [this] { stop_.set(); }) {}
 
@@ -29,7 +30,6 @@ void RequestPool::submit(Task task) {
   storage::Buffer none;
   pool_.submit(
       [this, task = std::move(task)](storage::Buffer &) {
-        const InRequestScope scope(scope_);
         task();
         adapt();
       },

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "core/base/wake.h"
+#include "core/cloud/object_store.h"
 #include "core/cloud/request_scope.h"
 #include "core/storage/pool.h"
 #include "core/storage/progress.h"
@@ -20,15 +21,18 @@ class RequestPool {
  public:
   using Task = std::function<void()>;
 
-  // `most` tasks at a time. What is done is told to `progress` on the thread of run(); null: to
-  // nobody. What runs is stopped where this goes.
-  RequestPool(size_t most, storage::Progress *progress);
+  // `most` tasks at a time, which ask store(). What is done is told to `progress` on the thread of
+  // run(); null: to nobody. What runs is stopped where this goes.
+  RequestPool(ObjectStore &store, size_t most, storage::Progress *progress);
 
   // Runs what `next` gives until it gives an empty task. It is asked by one thread at a time, and
   // again once what was submitted before has begun. Throws the first failure, or what the callback
   // of the progress throws; either ends all requests. Once.
   void run(std::function<Task()> next);
   void submit(Task task);  // from within a task
+
+  // What ends its calls with the pool.
+  ObjectStore &store() const { return *store_; }
 
   // Bytes to tell of. Who counts may do so when the pool is gone.
   const std::shared_ptr<std::atomic<uint64_t>> &moved() const { return moved_; }
@@ -46,6 +50,7 @@ class RequestPool {
   const std::shared_ptr<std::atomic<uint64_t>> moved_ = std::make_shared<std::atomic<uint64_t>>(0);
   const Wake stop_;
   RequestScope scope_{&stop_};
+  const std::shared_ptr<ObjectStore> store_;
   std::function<Task()> next_;
   std::mutex mutex_;  // of what follows
   size_t limit_;      // of tasks that run

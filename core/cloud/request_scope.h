@@ -19,7 +19,7 @@ class RequestScope {
   // not; 0: as many as the store's own.
   explicit RequestScope(const Wake *stop, int attempts = 0) : attempts(attempts), stop_(stop) {}
 
-  int attempts;
+  const int attempts;
 
   const Wake *stop() const { return stop_; }
   bool is_stopped() const { return stop_ != nullptr && stop_->poll(std::chrono::milliseconds{0}); }
@@ -34,24 +34,9 @@ class RequestScope {
   void count_throttled() { ++throttled_; }
   uint64_t throttled() const { return throttled_; }
 
-  // That of the calling thread; null: it has none.
-  static RequestScope *current() noexcept;
-
  private:
   const Wake *const stop_;
   std::atomic<uint64_t> throttled_{0};
-};
-
-// Makes the calls of this thread part of a scope, which threads may share, as long as it is there.
-class InRequestScope {
- public:
-  explicit InRequestScope(RequestScope &scope);
-  ~InRequestScope();
-  InRequestScope(const InRequestScope &) = delete;
-  InRequestScope &operator=(const InRequestScope &) = delete;
-
- private:
-  RequestScope *const outer_;
 };
 
 }  // namespace det::cloud

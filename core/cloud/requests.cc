@@ -134,35 +134,32 @@ Requests Requests::within(RequestScope *scope) const {
 
 // Not tried again, unlike what the client throws.
 http::HttpAnswer Requests::send(http::HttpRequest request, const std::string &tried) const {
-  const RequestScope *scope = this->scope();
   const auto client = shared_->client();
-  if (scope == nullptr || scope->stop() == nullptr) return client->perform(std::move(request));
-  if (!scope->is_stopped())
-    if (auto answer = client->send(std::move(request)).wait_unless(*scope->stop()))
+  if (scope_ == nullptr || scope_->stop() == nullptr) return client->perform(std::move(request));
+  if (!scope_->is_stopped())
+    if (auto answer = client->send(std::move(request)).wait_unless(*scope_->stop()))
       return *std::move(answer);
   throw Error(Code::state, tried + ": it was stopped");
 }
 
 void Requests::wait(milliseconds time) const {
-  if (const RequestScope *scope = this->scope()) scope->wait(time);
+  if (scope_ != nullptr) scope_->wait(time);
   else std::this_thread::sleep_for(time);
 }
 
 // Waits before another attempt; false: there is to be none.
 bool Requests::wait_again(milliseconds time) const {
-  const RequestScope *scope = this->scope();
-  if (scope != nullptr && scope->is_stopped()) return false;
+  if (scope_ != nullptr && scope_->is_stopped()) return false;
   if (shared_->policy.wait) return shared_->policy.wait(time);
   wait(time);
-  return scope == nullptr || !scope->is_stopped();
+  return scope_ == nullptr || !scope_->is_stopped();
 }
 
 http::HttpAnswer Requests::perform(Call call) const {
   using Again = Refusal::Again;
   const RequestPolicy &policy = shared_->policy;
-  RequestScope *const scope = this->scope();
-  const int attempts = scope != nullptr && scope->attempts > 0
-                           ? std::min(scope->attempts, policy.attempts)
+  const int attempts = scope_ != nullptr && scope_->attempts > 0
+                           ? std::min(scope_->attempts, policy.attempts)
                            : policy.attempts;
   const auto give_up = steady_clock::now() + policy.patience;
   call.request.replay = http::Replay::safe;
@@ -177,7 +174,7 @@ http::HttpAnswer Requests::perform(Call call) const {
     int status = 0;
     try {
       http::HttpRequest request = call.request;
-      shared_->protocol->sign(request, scope);
+      shared_->protocol->sign(request, scope_);
       http::HttpAnswer answer = send(std::move(request), call.tried);
       std::optional<Refusal> found;
       if (!is_expected(call, answer.status)) found = shared_->protocol->refusal_of(answer);
@@ -191,8 +188,8 @@ http::HttpAnswer Requests::perform(Call call) const {
       refusal = {error.code, Again::soon, error.what(), ""};
     }
     const bool throttled = refusal.again == Again::throttled;
-    if (throttled && scope != nullptr) scope->count_throttled();
-    const bool patient = throttled && (scope == nullptr || scope->attempts == 0);
+    if (throttled && scope_ != nullptr) scope_->count_throttled();
+    const bool patient = throttled && (scope_ == nullptr || scope_->attempts == 0);
     const bool more = patient                                     ? steady_clock::now() < give_up
                       : throttled || refusal.again == Again::soon ? attempt < attempts
                       : refusal.again == Again::renewed           ? renewals_left-- > 0

@@ -90,7 +90,7 @@ class Requests {
   // For what the store is still busy with.
   void wait(std::chrono::milliseconds time) const;
 
-  RequestScope *scope() const { return scope_ != nullptr ? scope_ : RequestScope::current(); }
+  RequestScope *scope() const { return scope_; }
 
  private:
   class Shared;

@@ -21,6 +21,7 @@
 #include "core/base/hash.h"
 #include "core/base/uuid.h"
 #include "core/cloud/object_store.h"
+#include "core/cloud/request_scope.h"
 
 namespace det::cloud {
 
@@ -33,11 +34,14 @@ class FolderStore : public ObjectStore {
 
   // Before each call, with its name and its key; what it throws, the call throws.
   std::function<void(const std::string &call, const std::string &key)> before;
+  // As `before`, in the calls of a scope.
+  std::function<void(RequestScope &scope, const std::string &call)> before_in_scope;
   std::function<void()> each_listed;  // before each object that list() gives
   ObjectLimits limits_of_store{};
   bool keeps = true;
   std::atomic<uint64_t> part_bytes{0};  // taken by put_part()
 
+  std::shared_ptr<ObjectStore> within(RequestScope &scope) override;
   const ObjectLimits &limits() const override { return limits_of_store; }
   std::string name_of(const std::string &key) const override { return "folder://bucket/" + key; }
   bool keeps_directories() override { return keeps; }
@@ -230,5 +234,69 @@ class FolderStore : public ObjectStore {
 
   const std::filesystem::path root_;
 };
+
+// The calls of one scope.
+class ScopedFolderStore : public ObjectStore {
+ public:
+  ScopedFolderStore(FolderStore &store, RequestScope &scope) : store_(store), scope_(scope) {}
+
+  std::shared_ptr<ObjectStore> within(RequestScope &scope) override { return store_.within(scope); }
+  const ObjectLimits &limits() const override { return store_.limits(); }
+  std::string name_of(const std::string &key) const override { return store_.name_of(key); }
+  bool keeps_directories() override { return store_.keeps_directories(); }
+  void put(const std::string &key, const std::shared_ptr<ByteRange> &bytes,
+           bool only_new) override {
+    in_scope("put").put(key, bytes, only_new);
+  }
+  void get(const std::string &key, uint64_t offset, uint64_t size, const std::string &version,
+           const std::shared_ptr<http::BodySink> &sink) override {
+    in_scope("get").get(key, offset, size, version, sink);
+  }
+  std::optional<ObjectInfo> find(const std::string &key) override {
+    return in_scope("find").find(key);
+  }
+  void list(const std::string &prefix,
+            const std::function<void(const ObjectInfo &)> &each) override {
+    in_scope("list").list(prefix, each);
+  }
+  void remove(const std::vector<std::string> &keys) override { in_scope("remove").remove(keys); }
+  bool copy(const std::string &from, const std::string &to) override {
+    return in_scope("copy").copy(from, to);
+  }
+  std::string begin_parts(const std::string &key) override {
+    return in_scope("begin_parts").begin_parts(key);
+  }
+  StoredPart put_part(const std::string &key, const std::string &upload, int number,
+                      const std::shared_ptr<ByteRange> &bytes) override {
+    return in_scope("put_part").put_part(key, upload, number, bytes);
+  }
+  std::vector<StoredPart> list_parts(const std::string &key, const std::string &upload) override {
+    return in_scope("list_parts").list_parts(key, upload);
+  }
+  void complete_parts(const std::string &key, const std::string &upload,
+                      const std::vector<StoredPart> &parts) override {
+    in_scope("complete_parts").complete_parts(key, upload, parts);
+  }
+  void abort_parts(const std::string &key, const std::string &upload) override {
+    in_scope("abort_parts").abort_parts(key, upload);
+  }
+  std::vector<PendingUpload> list_uploads(const std::string &prefix) override {
+    return in_scope("list_uploads").list_uploads(prefix);
+  }
+  std::string checksum_of(ByteRange &bytes) override { return store_.checksum_of(bytes); }
+
+ private:
+  FolderStore &in_scope(const char *call) const {
+    if (store_.before_in_scope) store_.before_in_scope(scope_, call);
+    return store_;
+  }
+
+  FolderStore &store_;
+  RequestScope &scope_;
+};
+
+inline std::shared_ptr<ObjectStore> FolderStore::within(RequestScope &scope) {
+  return std::make_shared<ScopedFolderStore>(*this, scope);
+}
 
 }  // namespace det::cloud

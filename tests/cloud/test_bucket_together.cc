@@ -162,11 +162,10 @@ void a_file_that_changes_is_a_conflict(void **state) {
 void who_is_told_of_progress_ends_a_transfer(void **state) {
   BucketFixture &at = bucket_of(state);
   at.save("one", at.sample());
-  at.store->before = [](const std::string &call, const std::string &) {
+  at.store->before_in_scope = [](RequestScope &scope, const std::string &call) {
     // A store that does not answer.
-    if ((call == "get" || call == "put") && RequestScope::current() != nullptr &&
-        RequestScope::current()->stop() != nullptr &&
-        !RequestScope::current()->wait(std::chrono::minutes{10}))
+    if ((call == "get" || call == "put") && scope.stop() != nullptr &&
+        !scope.wait(std::chrono::minutes{10}))
       throw Error(Code::state, "stopped");
   };
   storage::Progress progress(
@@ -208,21 +207,24 @@ void a_store_with_too_much_to_do_is_asked_for_less_at_a_time(void **) {
   constexpr int many = 16;
   std::atomic<int> begun{0}, running{0}, most{0};
   std::atomic<bool> is_throttled{false};
-  RequestPool pool(many, nullptr);
+  const TemporaryDirectory root;
+  FolderStore store(root.path());
+  store.before_in_scope = [&](RequestScope &scope, const std::string &) {
+    const int now = ++running;
+    const int number = ++begun;
+    if (number > many) most = std::max(most.load(), now);
+    if (number == many) {
+      scope.count_throttled();
+      is_throttled = true;
+    }
+    while (!is_throttled) scope.wait(std::chrono::milliseconds{1});
+    --running;
+  };
+  RequestPool pool(store, many, nullptr);
   int left = 3 * many;
   pool.run([&]() -> RequestPool::Task {
     if (left-- == 0) return nullptr;
-    return [&] {
-      const int now = ++running;
-      const int number = ++begun;
-      if (number > many) most = std::max(most.load(), now);
-      if (number == many) {
-        RequestScope::current()->count_throttled();
-        is_throttled = true;
-      }
-      while (!is_throttled) RequestScope::current()->wait(std::chrono::milliseconds{1});
-      --running;
-    };
+    return [&] { pool.store().find("an object"); };
   });
   assert_int_equal(begun, 3 * many);
   assert_in_range(most, 1, many - 4);

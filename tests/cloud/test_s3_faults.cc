@@ -240,10 +240,8 @@ void refusals_of_s3_say_what_to_do(void **) {
         Case{refusal(500, "InternalError"), Code::unavailable, "tried 4 times"},
         Case{refusal(503, "SlowDown"), Code::busy, "SlowDown"}}) {
     Json rule = with(one.rule, {{"times", 1000}});
-    const auto store = proxy().store(rule);
-    RequestScope scope(nullptr);
-    scope.attempts = 4;  // throttling has no end else
-    const InRequestScope in(scope);
+    RequestScope scope(nullptr, 4);  // throttling has no end else
+    const auto store = proxy().store(rule)->within(scope);
     const std::string message = expect_error(one.code, [&] { store->put("key", text("x")); });
     assert_true(contains(message, one.part));
     assert_true(contains(message, "storing 's3://"));

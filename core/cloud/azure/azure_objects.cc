@@ -318,6 +318,9 @@ class AzureObjects : public ObjectStore {
  public:
   explicit AzureObjects(AzureContainer container);
 
+  std::shared_ptr<ObjectStore> within(RequestScope &scope) override {
+    return std::make_shared<AzureObjects>(container_.within(scope));
+  }
   const ObjectLimits &limits() const override { return limits_; }
   std::string name_of(const std::string &key) const override { return container_.name_of(key); }
 

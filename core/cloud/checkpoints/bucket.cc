@@ -179,16 +179,16 @@ std::string name_of(const Bucket &bucket, const std::string &id) {
 
 void remove_objects(const Bucket &bucket, const std::vector<std::string> &keys) {
   if (keys.size() <= batch) return keys.empty() ? void() : bucket.store->remove(keys);
-  RequestPool pool(bucket.requests, nullptr);
+  RequestPool pool(*bucket.store, bucket.requests, nullptr);
   size_t begin = 0;
   pool.run([&]() -> RequestPool::Task {
     if (begin >= keys.size()) return nullptr;
     const auto first = keys.begin() + static_cast<std::ptrdiff_t>(begin);
     const size_t count = std::min(batch, keys.size() - begin);
     begin += count;
-    return [&bucket,
+    return [&pool,
             some = std::vector<std::string>(first, first + static_cast<std::ptrdiff_t>(count))] {
-      bucket.store->remove(some);
+      pool.store().remove(some);
     };
   });
 }

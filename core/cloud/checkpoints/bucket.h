@@ -91,6 +91,14 @@ struct Bucket {
   std::filesystem::path temporary;  // for local directories
   size_t requests;                  // at a time, of one transfer
   std::shared_ptr<Logger> logger;
+
+  // The same for the calls of `scope`, which must outlive them.
+  Bucket within(RequestScope &scope) const {
+    Bucket some = *this;
+    some.store = store->within(scope);
+    some.intents = Intents(some.store, keys);
+    return some;
+  }
 };
 
 // Attempts at a request of what keeps order: at the start of a program, which should not wait for a

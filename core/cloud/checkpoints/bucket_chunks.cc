@@ -76,6 +76,7 @@ class BucketChunks : public storage::Chunks {
   std::atomic<bool> is_failed_{false};
   const Wake stop_;
   RequestScope scope_{&stop_};
+  const std::shared_ptr<ObjectStore> into_ = bucket_.store->within(scope_);  // of put()
   std::optional<storage::Pool> pool_;  // last: its threads use what stands above
 };
 
@@ -113,13 +114,13 @@ std::set<ChunkName> BucketChunks::all() const {
   const std::string root = data_of(bucket_.keys);
   std::set<ChunkName> all;
   std::mutex mutex;
-  RequestPool pool(bucket_.requests, nullptr);
+  RequestPool pool(*bucket_.store, bucket_.requests, nullptr);
   auto digit = first_digits.begin();
   pool.run([&]() -> RequestPool::Task {
     if (digit == first_digits.end()) return nullptr;
     return [&, prefix = root + *digit++] {
       std::set<ChunkName> some;
-      bucket_.store->list(prefix, [&](const ObjectInfo &info) {
+      pool.store().list(prefix, [&](const ObjectInfo &info) {
         if (const auto name = storage::chunk_name_from(info.key.substr(root.size())))
           some.insert(*name);
       });
@@ -174,8 +175,7 @@ void BucketChunks::put(const ChunkName &name, std::string_view bytes, unsigned /
 }
 
 void BucketChunks::send(const std::string &key, const std::shared_ptr<ByteRange> &bytes) try {
-  const InRequestScope in_scope(scope_);
-  bucket_.store->put(key, bytes);
+  into_->put(key, bytes);
 } catch (...) {
   is_failed_ = true;
   throw;
@@ -259,11 +259,10 @@ Saver::Saver(const Bucket &bucket) : bucket_(bucket), generation_(random_number(
 }
 
 Saver::~Saver() {
-  RequestScope scope(nullptr);
-  scope.attempts = 2;
-  const InRequestScope in_scope(scope);
+  RequestScope scope(nullptr, 2);
   try {
-    BucketChunks chunks(bucket_);
+    const Bucket bucket = bucket_.within(scope);
+    BucketChunks chunks(bucket);
     if (!is_finished_) storage::note_garbage(chunks);
     chunks.remove_note(note_of(generation_));
   } catch (const std::exception &) {
@@ -321,10 +320,10 @@ std::vector<std::string> keys_below(const Bucket &bucket, const std::string &pre
   return keys;
 }
 
-std::optional<ChunkedFiles> read_list(const Bucket &bucket, const std::string &key) {
-  const std::optional<std::string> text = read_object(*bucket.store, key);
+std::optional<ChunkedFiles> read_list(ObjectStore &store, const std::string &key) {
+  const std::optional<std::string> text = read_object(store, key);
   if (!text) return std::nullopt;
-  return storage::unpack_chunk_list(*text, "'" + bucket.store->name_of(key) + "'");
+  return storage::unpack_chunk_list(*text, "'" + store.name_of(key) + "'");
 }
 
 void remove_lists(const Bucket &bucket, const std::vector<std::string> &keys) {
@@ -364,12 +363,12 @@ std::set<ChunkName> BucketReferences::named() {
   const std::vector<std::string> keys = keys_below(bucket_, lists_of(bucket_));
   std::set<ChunkName> all;
   std::mutex mutex;
-  RequestPool pool(bucket_.requests, nullptr);
+  RequestPool pool(*bucket_.store, bucket_.requests, nullptr);
   auto next = keys.begin();
   pool.run([&]() -> RequestPool::Task {
     if (next == keys.end()) return nullptr;
     return [&, &key = *next++] {
-      const std::optional<ChunkedFiles> files = read_list(bucket_, key);
+      const std::optional<ChunkedFiles> files = read_list(pool.store(), key);
       if (!files) return;  // removed meanwhile, with its checkpoint
       const std::lock_guard lock(mutex);
       for (const auto &[path, file] : *files)
@@ -416,14 +415,15 @@ storage::ChunkSaver::Begin send_chunks(std::shared_ptr<const Bucket> bucket, std
 
 ChunkedFiles chunks_of_writer(const Bucket &bucket, const std::string &id,
                               const std::string &writer) {
-  if (auto files = read_list(bucket, lists_of(bucket, id) + writer)) return *std::move(files);
+  if (auto files = read_list(*bucket.store, lists_of(bucket, id) + writer))
+    return *std::move(files);
   throw Error(Code::conflict, "committing checkpoint '" + id +
                                   "': somebody has removed what a rank stored; save again");
 }
 
 ChunkedFiles read_chunk_list(const Bucket &bucket, const std::string &id) {
   const std::string key = bucket.keys.chunk_list(id);
-  if (auto files = read_list(bucket, key)) return *std::move(files);
+  if (auto files = read_list(*bucket.store, key)) return *std::move(files);
   storage::throw_damaged("'" + bucket.store->name_of(key) + "'", "the object is missing");
 }
 
@@ -435,7 +435,7 @@ void narrow_chunk_lists(const Bucket &bucket, const std::string &id,
                         const storage::Resources &remaining) {
   BucketChunks chunks(bucket);
   for (const std::string &key : keys_below(bucket, lists_of(bucket, id))) {
-    std::optional<ChunkedFiles> files = read_list(bucket, key);
+    std::optional<ChunkedFiles> files = read_list(*bucket.store, key);
     if (!files || std::erase_if(*files, [&](const auto &file) {
                     return !remaining.contains(file.first);
                   }) == 0)

@@ -79,11 +79,9 @@ storage::Resources BucketRemovals::remove_matching(const std::string &id,
 std::vector<std::string> BucketRemovals::sweep() {
   const std::lock_guard guard(mutex_);
   sweep_local_directories(bucket_->temporary, *bucket_->logger);
-  RequestScope scope(nullptr);
-  scope.attempts = attempts_of_upkeep;
-  const InRequestScope in_scope(scope);
+  RequestScope scope(nullptr, attempts_of_upkeep);
   try {
-    sweep_objects();
+    sweep_objects(bucket_->within(scope));
   } catch (const Error &error) {
     if (!is_passing(error.code)) throw;
     bucket_->logger->warning("cleaning up after checkpoints of killed processes: ", error.what());
@@ -91,48 +89,49 @@ std::vector<std::string> BucketRemovals::sweep() {
   return {unsettled_.begin(), unsettled_.end()};
 }
 
-void BucketRemovals::sweep_objects() {
-  const std::vector<Intent> intents = bucket_->intents.all();
+void BucketRemovals::sweep_objects(const Bucket &bucket) {
+  const std::vector<Intent> intents = bucket.intents.all();
   for (const Intent &intent : intents)
     if (!unsettled_.contains(intent.id) && intent.is_abandoned() && !intent.is_awaited())
-      sweep_intent(intent);
-  abort_orphaned_uploads(intents);
+      sweep_intent(bucket, intent);
+  abort_orphaned_uploads(bucket, intents);
 }
 
-void BucketRemovals::sweep_intent(const Intent &intent) {
+void BucketRemovals::sweep_intent(const Bucket &bucket, const Intent &intent) {
   const bool is_visible = intent.purpose != Purpose::withdrawn &&
-                          bucket_->store->find(bucket_->keys.manifest(intent.id)).has_value();
+                          bucket.store->find(bucket.keys.manifest(intent.id)).has_value();
   if (intent.purpose == Purpose::removing && is_visible) {
-    bucket_->intents.remove(intent.id);  // nothing of it has gone yet
+    bucket.intents.remove(intent.id);  // nothing of it has gone yet
   } else if (is_visible && intent.cluster_id.empty() && !cluster_id_.empty()) {
-    bucket_->intents.remove(intent.id);  // saved without a master: there is none to tell
+    bucket.intents.remove(intent.id);  // saved without a master: there is none to tell
   } else if (intent.purpose == Purpose::withdrawn || is_visible) {
     // Of what another master knows only that one could tell.
     if (intent.cluster_id == cluster_id_) unsettled_.insert(intent.id);
   } else {
     // So that a rank of it that still sends something clears up after itself.
-    bucket_->intents.put(intent.id, Purpose::removing, cluster_id_);
-    discard_checkpoint(*bucket_, intent.id);
-    bucket_->intents.remove(intent.id);
-    bucket_->logger->info("removed what was left of checkpoint ", name_of(*bucket_, intent.id));
+    bucket.intents.put(intent.id, Purpose::removing, cluster_id_);
+    discard_checkpoint(bucket, intent.id);
+    bucket.intents.remove(intent.id);
+    bucket.logger->info("removed what was left of checkpoint ", name_of(bucket, intent.id));
   }
 }
 
-void BucketRemovals::abort_orphaned_uploads(const std::vector<Intent> &intents) const try {
-  const std::string &prefix = bucket_->keys.prefix();
+void BucketRemovals::abort_orphaned_uploads(const Bucket &bucket,
+                                            const std::vector<Intent> &intents) try {
+  const std::string &prefix = bucket.keys.prefix();
   const int64_t now_ms = now_us() / 1000;
-  for (const PendingUpload &pending : bucket_->store->list_uploads(prefix)) {
+  for (const PendingUpload &pending : bucket.store->list_uploads(prefix)) {
     const std::string id =
         pending.key.substr(prefix.size(), pending.key.find('/', prefix.size()) - prefix.size());
     const bool is_awaited = std::any_of(intents.begin(), intents.end(),
                                         [&](const Intent &one) { return one.id == id; });
     if (storage::is_storage_id(id) && !is_awaited && now_ms - pending.begun_ms > orphaned_after_ms)
-      bucket_->store->abort_parts(pending.key, pending.upload);
+      bucket.store->abort_parts(pending.key, pending.upload);
   }
 } catch (const Error &error) {
   // Who may not list them leaves them to the bucket's rules.
   if (error.code != Code::access) throw;
-  bucket_->logger->debug("looking for unfinished uploads: ", error.what());
+  bucket.logger->debug("looking for unfinished uploads: ", error.what());
 }
 
 void BucketRemovals::settle(const std::string &id) {

@@ -27,9 +27,9 @@ class BucketRemovals {
   void settle(const std::string &id);
 
  private:
-  void sweep_objects();
-  void sweep_intent(const Intent &intent);
-  void abort_orphaned_uploads(const std::vector<Intent> &intents) const;
+  void sweep_objects(const Bucket &bucket);
+  void sweep_intent(const Bucket &bucket, const Intent &intent);
+  static void abort_orphaned_uploads(const Bucket &bucket, const std::vector<Intent> &intents);
 
   const std::shared_ptr<const Bucket> bucket_;
   std::string cluster_id_;

@@ -81,13 +81,13 @@ bool copy_objects(const Bucket &bucket, const StoredCheckpoint &found, const std
   }
   if (progress != nullptr) progress->expect(bytes, found.files.size());
   std::atomic<bool> can{true};
-  RequestPool pool(bucket.requests, progress);
+  RequestPool pool(*bucket.store, bucket.requests, progress);
   auto next = paths.begin();
   pool.run([&]() -> RequestPool::Task {
     if (next == paths.end() || !can) return nullptr;
     return [&, one = *next++] {
       const std::string from = bucket.keys.checkpoint(id) + one.first;
-      if (!bucket.store->copy(from, to.keys.of(id, one.first))) can = false;
+      if (!pool.store().copy(from, to.keys.of(id, one.first))) can = false;
       *pool.moved() += one.second;
       pool.count_file();
     };
@@ -263,10 +263,8 @@ bool CloudStorage::copy_to(storage::Storage &other, const std::string &id,
 }
 
 void CloudStorage::reclaim() try {
-  RequestScope scope(nullptr);
-  scope.attempts = attempts_of_upkeep;
-  const InRequestScope in_scope(scope);
-  reclaim_chunks(*bucket_);
+  RequestScope scope(nullptr, attempts_of_upkeep);
+  reclaim_chunks(bucket_->within(scope));
 } catch (const Error &error) {
   // Who may only read leaves it to the others.
   const LogLevel level = error.code == Code::access ? LogLevel::debug : LogLevel::warning;

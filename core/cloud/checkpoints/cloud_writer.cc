@@ -69,11 +69,11 @@ class ShareObjects {
   void promise(int rank);
   void leave(int rank, const std::string &share);
   // Where it was promised and not left: nobody waits for it any more.
-  void withdraw();
+  void withdraw(const Bucket &bucket);
   std::optional<std::string> take(int rank);
 
   // Whether some promised theirs who may still leave it.
-  bool are_awaited() const;
+  bool are_awaited(const Bucket &bucket) const;
   void remove() const;
 
  private:
@@ -113,9 +113,9 @@ void ShareObjects::promise(int rank) {
 
 void ShareObjects::renew(int rank) {
   RequestScope scope(&end_);
-  const InRequestScope in_scope(scope);
+  const auto store = bucket_->store->within(scope);
   for (uint64_t number = 1; scope.wait(renewed_every); ++number) try {
-      write_object(*bucket_->store, promise_of(rank), promise_text(number));
+      write_object(*store, promise_of(rank), promise_text(number));
     } catch (const std::exception &) {
       // The next one may come through.
     }
@@ -133,9 +133,9 @@ void ShareObjects::leave(int rank, const std::string &share) {
   promised_.reset();
 }
 
-void ShareObjects::withdraw() {
+void ShareObjects::withdraw(const Bucket &bucket) {
   end_renewal();
-  if (promised_) bucket_->store->remove({promise_of(*promised_)});
+  if (promised_) bucket.store->remove({promise_of(*promised_)});
   promised_.reset();
 }
 
@@ -164,13 +164,13 @@ bool ShareObjects::is_broken(int rank) {
   return now - seen.since > broken_after;
 }
 
-bool ShareObjects::are_awaited() const {
+bool ShareObjects::are_awaited(const Bucket &bucket) const {
   std::set<std::string> keys;
-  bucket_->store->list(root_, [&](const ObjectInfo &info) { keys.insert(info.key); });
+  bucket.store->list(root_, [&](const ObjectInfo &info) { keys.insert(info.key); });
   for (const std::string &key : keys) {
     const std::string share = key.substr(0, key.size() - std::string(promise_ending).size());
     if (!key.ends_with(promise_ending) || keys.contains(share)) continue;
-    const std::string promise = read_object(*bucket_->store, key).value_or("");
+    const std::string promise = read_object(*bucket.store, key).value_or("");
     if (liveness_in(promise) != Liveness::dead) return true;
   }
   return false;
@@ -268,8 +268,8 @@ class BucketBackend : public storage::WriterBackend {
                                  storage::Progress *progress);
   void write_chunk_list(const std::vector<std::string> &writers, storage::ManifestText &manifest);
   void write_manifest(const storage::ManifestText &manifest);
-  bool is_given_up() const;
-  void give_up();
+  bool is_given_up(const Bucket &bucket) const;
+  void give_up(const Bucket &bucket);
 
   const std::shared_ptr<const Bucket> bucket_;
   const std::string id_;
@@ -377,11 +377,11 @@ void BucketBackend::mark_empty_directories(const std::vector<TreeEntry> &entries
     if (entry.is_directory() && !filled.contains(entry.path.substr(0, entry.path.size() - 1)))
       keys.push_back(bucket_->keys.of(id_, entry.path));
   if (keys.empty() || !bucket_->store->keeps_directories()) return;
-  RequestPool pool(bucket_->requests, nullptr);
+  RequestPool pool(*bucket_->store, bucket_->requests, nullptr);
   auto next = keys.begin();
   pool.run([&]() -> RequestPool::Task {
     if (next == keys.end()) return nullptr;
-    return [this, &key = *next++] { write_object(*bucket_->store, key, {}); };
+    return [&pool, &key = *next++] { write_object(pool.store(), key, {}); };
   });
 }
 
@@ -410,7 +410,7 @@ void BucketBackend::promise_share(int rank) {
 // last may have come after that.
 void BucketBackend::leave_share(int rank, const std::string &share) {
   shares_->leave(rank, share);
-  const bool is_given_up = this->is_given_up();
+  const bool is_given_up = this->is_given_up(*bucket_);
   shares_.reset();
   if (!is_given_up) return;
   discard_checkpoint(*bucket_, id_);
@@ -419,22 +419,22 @@ void BucketBackend::leave_share(int rank, const std::string &share) {
 }
 
 // The manifest stands before the intent goes, and goes before the other files do.
-bool BucketBackend::is_given_up() const {
-  const std::optional<Intent> intent = bucket_->intents.find(id_);
+bool BucketBackend::is_given_up(const Bucket &bucket) const {
+  const std::optional<Intent> intent = bucket.intents.find(id_);
   return !(intent && intent->purpose == Purpose::writing) &&
-         !bucket_->store->find(bucket_->keys.manifest(id_));
+         !bucket.store->find(bucket.keys.manifest(id_));
 }
 
 // The intent changes first: a rank that sends something after the others' was removed sees that.
 // While one may, the intent stays, so that nothing is left should that rank be killed.
-void BucketBackend::give_up() {
+void BucketBackend::give_up(const Bucket &bucket) {
   bool is_awaited = false;
   if (shares_) {
-    bucket_->intents.put(id_, Purpose::removing, {});
-    is_awaited = shares_->are_awaited();
+    bucket.intents.put(id_, Purpose::removing, {});
+    is_awaited = shares_->are_awaited(bucket);
   }
-  discard_checkpoint(*bucket_, id_);
-  if (!is_awaited) bucket_->intents.remove(id_);
+  discard_checkpoint(bucket, id_);
+  if (!is_awaited) bucket.intents.remove(id_);
 }
 
 // All files there, the manifest, visible.
@@ -527,24 +527,21 @@ void BucketBackend::write_manifest(const storage::ManifestText &manifest) {
 }
 
 void BucketBackend::announced() {
-  RequestScope scope(nullptr);
-  scope.attempts = 2;
-  const InRequestScope in_scope(scope);
-  bucket_->intents.remove(id_);
+  RequestScope scope(nullptr, 2);
+  bucket_->within(scope).intents.remove(id_);
 }
 
 // Who failed because the store does not answer must not wait for it again: what is left, the sweep
 // of a later process removes.
 void BucketBackend::discard() {
   local_.reset();
-  RequestScope scope(nullptr);
-  scope.attempts = is_unreachable_ ? 1 : 0;
-  const InRequestScope in_scope(scope);
-  for (const auto &[key, upload] : open_.take()) bucket_->store->abort_parts(key, upload);
-  if (!is_owner_ && shares_) shares_->withdraw();
-  if (!is_owner_ && shares_ && is_given_up()) discard_checkpoint(*bucket_, id_);
+  RequestScope scope(nullptr, is_unreachable_ ? 1 : 0);
+  const Bucket bucket = bucket_->within(scope);
+  for (const auto &[key, upload] : open_.take()) bucket.store->abort_parts(key, upload);
+  if (!is_owner_ && shares_) shares_->withdraw(bucket);
+  if (!is_owner_ && shares_ && is_given_up(bucket)) discard_checkpoint(bucket, id_);
   if (!is_owner_ || is_taken_) return;
-  give_up();
+  give_up(bucket);
 }
 
 }  // namespace

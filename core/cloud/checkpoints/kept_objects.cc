@@ -29,10 +29,14 @@ std::shared_ptr<FileRange> range_of(const fs::path &path) {
 }
 
 // Whoever is told of its progress may end it.
-void call_store(storage::Progress *progress, const std::function<void()> &call) {
-  RequestPool pool(1, progress);
+void call_store(ObjectStore &store, storage::Progress *progress,
+                const std::function<void(ObjectStore &)> &call) {
+  RequestPool pool(store, 1, progress);
   bool is_given = false;
-  pool.run([&] { return std::exchange(is_given, true) ? RequestPool::Task() : call; });
+  pool.run([&]() -> RequestPool::Task {
+    if (std::exchange(is_given, true)) return nullptr;
+    return [&] { call(pool.store()); };
+  });
 }
 
 }  // namespace
@@ -47,7 +51,8 @@ std::string KeptObjects::key_of(const std::string &path) const {
 
 void KeptObjects::put(const std::string &path, const fs::path &file, storage::Progress *progress) {
   const auto bytes = range_of(file);
-  call_store(progress, [&] { bucket_->store->put(key_of(path), bytes); });
+  call_store(*bucket_->store, progress,
+             [&](ObjectStore &store) { store.put(key_of(path), bytes); });
 }
 
 void KeptObjects::put_new(const std::string &path, const fs::path &file,
@@ -56,7 +61,7 @@ void KeptObjects::put_new(const std::string &path, const fs::path &file,
   const std::string key = key_of(path);
   const auto bytes = range_of(file);
   if (PartPlan(bytes->size(), store.limits()).count == 1)
-    call_store(progress, [&] { store.put(key, bytes, true); });
+    call_store(store, progress, [&](ObjectStore &some) { some.put(key, bytes, true); });
   else put_parts(key, file, bytes->size(), progress);
   drop_uploads(key);
 }
@@ -64,11 +69,11 @@ void KeptObjects::put_new(const std::string &path, const fs::path &file,
 void KeptObjects::put_parts(const std::string &key, const fs::path &file, uint64_t size,
                             storage::Progress *progress) const {
   ObjectStore &store = *bucket_->store;
-  const auto refuse_second = [&] {
-    if (store.find(key))
+  const auto refuse_second = [&](ObjectStore &some) {
+    if (some.find(key))
       throw Error(Code::conflict, "storing '" + store.name_of(key) + "': it is there already");
   };
-  call_store(progress, refuse_second);
+  call_store(store, progress, refuse_second);
   OpenUploads open;
   UploadOptions options;
   options.requests = bucket_->requests;
@@ -79,7 +84,7 @@ void KeptObjects::put_parts(const std::string &key, const fs::path &file, uint64
   } catch (const Error &error) {
     abort_uploads(open.take());
     // Whoever was faster has dropped this one.
-    if (error.code == Code::not_found) call_store(progress, refuse_second);
+    if (error.code == Code::not_found) call_store(store, progress, refuse_second);
     throw;
   } catch (...) {
     abort_uploads(open.take());
@@ -89,11 +94,10 @@ void KeptObjects::put_parts(const std::string &key, const fs::path &file, uint64
 
 // Of an object that is there: those that were killed, and those that come too late.
 void KeptObjects::drop_uploads(const std::string &key) const try {
-  RequestScope scope(nullptr);
-  scope.attempts = 1;
-  const InRequestScope in_scope(scope);
-  for (const PendingUpload &pending : bucket_->store->list_uploads(key))
-    if (pending.key == key) bucket_->store->abort_parts(key, pending.upload);
+  RequestScope scope(nullptr, 1);
+  const auto store = bucket_->store->within(scope);
+  for (const PendingUpload &pending : store->list_uploads(key))
+    if (pending.key == key) store->abort_parts(key, pending.upload);
 } catch (const Error &error) {
   // Who may not list them leaves them to the bucket's rules.
   bucket_->logger->debug("looking for unfinished uploads: ", error.what());
@@ -101,10 +105,9 @@ void KeptObjects::drop_uploads(const std::string &key) const try {
 
 // After a failure, which is what is told: without trying again.
 void KeptObjects::abort_uploads(const std::map<std::string, std::string> &uploads) const try {
-  RequestScope scope(nullptr);
-  scope.attempts = 1;
-  const InRequestScope in_scope(scope);
-  for (const auto &[key, upload] : uploads) bucket_->store->abort_parts(key, upload);
+  RequestScope scope(nullptr, 1);
+  const auto store = bucket_->store->within(scope);
+  for (const auto &[key, upload] : uploads) store->abort_parts(key, upload);
 } catch (const Error &error) {
   bucket_->logger->warning("giving up an upload in parts: " + std::string(error.what()) +
                            "; let the bucket remove such by itself");
@@ -121,8 +124,8 @@ std::vector<storage::KeptFile> KeptObjects::list(const std::string &directory,
                                                  storage::Progress *progress) {
   const std::string prefix = key_of(directory) + "/";
   std::vector<storage::KeptFile> files;
-  call_store(progress, [&] {
-    bucket_->store->list(prefix, [&](const ObjectInfo &info) {
+  call_store(*bucket_->store, progress, [&](ObjectStore &store) {
+    store.list(prefix, [&](const ObjectInfo &info) {
       std::string path = info.key.substr(prefix.size());
       if (storage::is_plain_path(path)) files.push_back({std::move(path), info.size, info.version});
     });
@@ -142,7 +145,7 @@ void KeptObjects::read(const std::string &directory, const std::vector<storage::
   uint64_t bytes = 0;
   for (const storage::KeptRange &range : ranges) bytes += range.size;
   if (progress != nullptr) progress->expect(bytes, ranges.size());
-  RequestPool pool(bucket_->requests, progress);
+  RequestPool pool(*bucket_->store, bucket_->requests, progress);
   auto next = ranges.begin();
   pool.run([&]() -> RequestPool::Task {
     if (next == ranges.end()) return nullptr;
@@ -153,7 +156,7 @@ void KeptObjects::read(const std::string &directory, const std::vector<storage::
       const auto sink = std::make_shared<RangeSink>(file, "'" + range.file.string() + "'",
                                                     range.offset, range.size, pool.moved(), false);
       try {
-        if (range.size > 0) bucket_->store->get(key, range.offset, range.size, "", sink);
+        if (range.size > 0) pool.store().get(key, range.offset, range.size, "", sink);
       } catch (const Error &error) {
         if (error.code != Code::not_found && error.http_status != 416) throw;
       }

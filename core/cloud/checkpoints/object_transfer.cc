@@ -82,7 +82,7 @@ class Upload {
  public:
   Upload(ObjectStore &store, const storage::Tree &source, const UploadOptions &options,
          storage::Progress *progress)
-      : store_(store), source_(source), options_(options), pool_(options.requests, progress) {}
+      : source_(source), options_(options), pool_(store, options.requests, progress) {}
 
   storage::HashedFiles run(const std::vector<FileToUpload> &files) {
     auto next = files.begin();
@@ -105,7 +105,6 @@ class Upload {
   void send_part(File &file, int number);
   void finish(File &file);
 
-  ObjectStore &store_;
   const storage::Tree &source_;
   const UploadOptions options_;
   std::mutex mutex_;
@@ -157,7 +156,7 @@ void Upload::start(const FileToUpload &what) {
   if (!S_ISREG(about(open, name).st_mode))
     throw Error(Code::invalid,
                 "reading " + name + ": not a regular file; take it out of the directory");
-  const auto file = std::make_shared<File>(what, name, std::move(open), store_);
+  const auto file = std::make_shared<File>(what, name, std::move(open), pool_.store());
   if (options_.known != nullptr)
     if (const auto found = options_.known->find(what.path);
         found != options_.known->end() && found->second.stamp == file->before)
@@ -168,9 +167,9 @@ void Upload::start(const FileToUpload &what) {
   }
   if (file->plan.count > 1) return send_parts(file);
   if (file->before.size <= small) {
-    store_.put(what.key, read_small(*file));
+    pool_.store().put(what.key, read_small(*file));
   } else {
-    store_.put(what.key, file->summed_range(0, file->before.size));
+    pool_.store().put(what.key, file->summed_range(0, file->before.size));
   }
   *pool_.moved() += file->before.size;
   finish(*file);
@@ -190,31 +189,31 @@ bool Upload::stands(const File &file) const {
   if (options_.standing == nullptr) return false;
   const auto found = options_.standing->find(file.what.key);
   if (found == options_.standing->end() || found->second.size != file.before.size) return false;
-  const std::optional<ObjectInfo> info = store_.find(file.what.key);
+  const std::optional<ObjectInfo> info = pool_.store().find(file.what.key);
   return info && info->size == file.before.size && !info->checksum.empty() &&
-         info->checksum == store_.checksum_of(*file.range(0, file.before.size));
+         info->checksum == pool_.store().checksum_of(*file.range(0, file.before.size));
 }
 
 // Takes up the last attempt at this file, by the parts of it that have the file's bytes.
 void Upload::continue_parts(File &file) {
   std::optional<PendingUpload> last;
-  for (const PendingUpload &pending : store_.list_uploads(file.what.key))
+  for (const PendingUpload &pending : pool_.store().list_uploads(file.what.key))
     if (pending.key == file.what.key && (!last || pending.begun_ms > last->begun_ms))
       last = pending;
   if (!last) return;
   file.upload = last->upload;
-  for (StoredPart &part : store_.list_parts(file.what.key, file.upload))
+  for (StoredPart &part : pool_.store().list_parts(file.what.key, file.upload))
     if (part.number >= 1 && part.number <= file.plan.count && !part.checksum.empty() &&
         part.size == file.plan.size_of(part.number) &&
         part.checksum ==
-            store_.checksum_of(*file.range(file.plan.begin_of(part.number), part.size)))
+            pool_.store().checksum_of(*file.range(file.plan.begin_of(part.number), part.size)))
       file.parts[static_cast<size_t>(part.number - 1)] = std::move(part);
 }
 
 void Upload::send_parts(const FilePtr &file) {
   file->parts.resize(static_cast<size_t>(file->plan.count));
   if (options_.standing != nullptr) continue_parts(*file);
-  if (file->upload.empty()) file->upload = store_.begin_parts(file->what.key);
+  if (file->upload.empty()) file->upload = pool_.store().begin_parts(file->what.key);
   if (options_.open != nullptr) options_.open->add(file->what.key, file->upload);
   std::vector<int> missing;
   for (int number = 1; number <= file->plan.count; ++number)
@@ -232,7 +231,7 @@ void Upload::send_parts(const FilePtr &file) {
 void Upload::send_part(File &file, int number) {
   const uint64_t begin = file.plan.begin_of(number), size = file.plan.size_of(number);
   StoredPart part =
-      store_.put_part(file.what.key, file.upload, number, file.summed_range(begin, size));
+      pool_.store().put_part(file.what.key, file.upload, number, file.summed_range(begin, size));
   *pool_.moved() += size;
   const std::lock_guard lock(file.mutex);
   file.parts[static_cast<size_t>(number - 1)] = std::move(part);
@@ -245,7 +244,7 @@ void Upload::finish(File &file) {
                 "reading " + file.described +
                     ": the file changed meanwhile; store it once nobody writes to it");
   if (!file.upload.empty()) {
-    store_.complete_parts(file.what.key, file.upload, file.parts);
+    pool_.store().complete_parts(file.what.key, file.upload, file.parts);
     if (options_.open != nullptr) options_.open->remove(file.what.key);
   }
   pool_.count_file();
@@ -276,7 +275,7 @@ class Fetch {
  public:
   Fetch(ObjectStore &store, const storage::Tree &target, size_t requests,
         storage::Progress *progress)
-      : store_(store), target_(target), pool_(requests, progress) {}
+      : target_(target), pool_(store, requests, progress) {}
 
   void run(const std::vector<FileToFetch> &files) {
     auto next = files.begin();
@@ -298,7 +297,6 @@ class Fetch {
   static void read_on(File &file, const Range &range);
   void finish(File &file);
 
-  ObjectStore &store_;
   const storage::Tree &target_;
   RequestPool pool_;  // last: its threads use what stands above
 };
@@ -352,9 +350,9 @@ struct Fetch::File {
 // Before room is made for what a manifest says.
 void Fetch::check_size(const FileToFetch &what) {
   const auto damaged = [&](const std::string &how) {
-    storage::throw_damaged("'" + store_.name_of(what.key) + "'", how);
+    storage::throw_damaged("'" + pool_.store().name_of(what.key) + "'", how);
   };
-  const std::optional<ObjectInfo> info = store_.find(what.key);
+  const std::optional<ObjectInfo> info = pool_.store().find(what.key);
   if (!info) damaged("the object is missing");
   if (info->size != what.size)
     damaged("it has " + std::to_string(info->size) + " bytes instead of " +
@@ -403,13 +401,13 @@ void Fetch::fetch(File &file, const Range &range) {
       what.checksum && file.sums_on_the_way, what.is_sparse());
   const auto throw_damaged = [&](const std::string &how) {
     const std::string in =
-        what.pieces.empty() ? "" : "of its chunk '" + store_.name_of(range.key) + "': ";
-    storage::throw_damaged("'" + store_.name_of(what.key) + "'", in + how);
+        what.pieces.empty() ? "" : "of its chunk '" + pool_.store().name_of(range.key) + "': ";
+    storage::throw_damaged("'" + pool_.store().name_of(what.key) + "'", in + how);
   };
   try {
     // One byte more than there should be tells of an object that has grown.
-    store_.get(range.key, range.from, range.is_end ? range.size + 1 : range.size, what.version,
-               sink);
+    pool_.store().get(range.key, range.from, range.is_end ? range.size + 1 : range.size,
+                      what.version, sink);
   } catch (const Error &error) {
     if (error.code == Code::not_found) throw_damaged("the object is missing");
     if (error.code == Code::conflict) throw_damaged("the object was replaced meanwhile");
@@ -446,7 +444,7 @@ void Fetch::finish(File &file) {
     const uint64_t found =
         file.sums_on_the_way ? storage::combined_checksum(file.blocks) : file.checksum.value();
     if (found != *file.what.checksum)
-      storage::throw_damaged("'" + store_.name_of(file.what.key) + "'",
+      storage::throw_damaged("'" + pool_.store().name_of(file.what.key) + "'",
                              "its checksum differs from the manifest's");
   }
   if (file.what.attributes)

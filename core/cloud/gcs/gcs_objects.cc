@@ -88,6 +88,11 @@ class GcsObjects : public ObjectStore {
         parts_folder_((prefix.empty() ? "" : prefix + "/") + ".detcore-parts/"),
         logger_(std::move(logger)) {}
 
+  std::shared_ptr<ObjectStore> within(RequestScope &scope) override {
+    auto some = std::make_shared<GcsObjects>(*this);
+    some->bucket_ = bucket_.within(scope);
+    return some;
+  }
   const ObjectLimits &limits() const override { return limits_; }
   std::string name_of(const std::string &key) const override { return bucket_.name_of(key); }
 

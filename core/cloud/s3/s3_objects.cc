@@ -88,6 +88,11 @@ class S3Objects : public ObjectStore {
   S3Objects(std::shared_ptr<const S3Options> options, std::shared_ptr<CredentialChain> credentials,
             std::shared_ptr<Logger> logger, RequestPolicy policy);
 
+  std::shared_ptr<ObjectStore> within(RequestScope &scope) override {
+    auto some = std::make_shared<S3Objects>(*this);
+    some->requests_ = requests_.within(&scope);
+    return some;
+  }
   const ObjectLimits &limits() const override { return limits_; }
   std::string name_of(const std::string &key) const override;
   bool keeps_directories() override { return !protocol_->is_minio(); }
