@@ -1,6 +1,7 @@
 #include "core/storage/cloud_library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <cstring>
 #include <filesystem>
@@ -23,13 +24,14 @@ constexpr const char *library = "libdetcore-cloud.so.0";
 // It stays: its threads and thread-local objects do.
 void *open_library() {
   constexpr int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
-  // In `det`, which has a core of its own, it is another file that lies beside it: libdetcore.
-  for (const void *neighbour :
-       {reinterpret_cast<const void *>(&open_bucket),
-        static_cast<const void *>(dlsym(RTLD_DEFAULT, "det_storage_open"))}) {
-    Dl_info found{};
-    if (neighbour == nullptr || dladdr(neighbour, &found) == 0) continue;
-    const auto folder = std::filesystem::path(found.dli_fname).parent_path();
+  Dl_info here{};
+  link_map *map = nullptr;
+  const bool found = dladdr1(reinterpret_cast<const void *>(&open_bucket), &here,
+                             reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP) != 0;
+  // In a program that is the core itself, such as `det`, the path is what it was called by: its
+  // run path says where the library is.
+  if (found && map->l_name[0] != '\0') {
+    const auto folder = std::filesystem::path(here.dli_fname).parent_path();
     // Where it is installed; and where it lies in a build folder and in the Python package.
     for (const auto &file : {folder / "detcore" / library, folder / library}) {
       if (void *handle = dlopen(file.c_str(), flags)) return handle;

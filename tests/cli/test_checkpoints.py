@@ -2,8 +2,9 @@
 """`det checkpoints` on the files: get, put, verify, rm, cp and du."""
 import json
 import os
+import subprocess
 
-from harness import Store, main, test
+from harness import DET, Store, main, test
 
 
 def only_checkpoint(store):
@@ -34,6 +35,20 @@ def a_damaged_file_is_named(store):
     with open(path, "r+b") as file:
         file.write(b"\xff" * size)
     assert name in store.run("checkpoints", "verify", checkpoint["uuid"], expect=6)
+
+
+@test
+def a_library_in_the_current_folder_is_not_taken_for_that_of_buckets(store):
+    folder = os.path.join(store.home, "detcore")
+    os.makedirs(folder)
+    with open(os.path.join(folder, "libdetcore-cloud.so.0"), "w") as file:
+        file.write("not ours")
+    nowhere = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
+    # As a shell starts what it finds in PATH.
+    done = subprocess.run(["det", "checkpoints", "verify", "x" * 8, "--storage", "s3://bucket/"],
+                          executable=DET, cwd=store.home, env={**store.env, **nowhere},
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and "cannot be loaded" not in done.stderr, done.stderr
 
 
 @test
