@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import logging
 from typing import Any
 
-from detcore.keras._fit_options import FitOptions
 from detcore.keras._tensorflow import tf
 from detcore.trial import (
     CheckFailedError,
@@ -18,6 +18,19 @@ from detcore.trial._dataset_cache import DatasetCaching
 
 _log = logging.getLogger("detcore.keras")
 _NOT_GIVEN: Any = object()
+
+
+@dataclasses.dataclass
+class FitOptions:
+    """What configure_fit() collects."""
+
+    verbose: bool = True
+    class_weight: Any = None
+    workers: int = 1
+    use_multiprocessing: bool = False
+    max_queue_size: int = 10
+    shuffle: bool = True
+    validation_steps: Any = None
 
 
 class TFKerasExperimentalContext(DatasetCaching):

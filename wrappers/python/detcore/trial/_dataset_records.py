@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from detcore.errors import InvalidArgumentError
-from detcore.trial._dataset_spec import decode_spec, encode_spec
 from detcore.trial._tensorflow import tf
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def _write(writer: DatasetWriter, dataset: Any, iterate: Callable[[Any], Iterato
             sizes = np.array([len(record) for record in parts[0]], np.uint64)
             records = b"".join(parts[0])
         writer.add(records, sizes)
-    writer.commit(json.dumps({"rows": row is not None, "spec": encode_spec(spec)}))
+    writer.commit(json.dumps({"rows": row is not None, "spec": _encode_spec(spec)}))
 
 
 def _value(number: Any) -> int:
@@ -81,7 +80,7 @@ def _in_session(blocks: Any) -> Iterator[Any]:
 def read_records(dataset: CachedDataset, reader: Callable[[], DatasetReader]) -> Any:
     """A tf.data.Dataset, each iterator of which goes through an epoch of a new reader."""
     about = json.loads(dataset.metadata)
-    spec = decode_spec(about["spec"])
+    spec = _decode_spec(about["spec"])
     row = _row(spec) if about["rows"] else None
     if row is None:
         largest = max(dataset.largest, 1)
@@ -153,3 +152,38 @@ def _parsed(record: Any, spec: Any) -> Any:
         for i, one in enumerate(flat)
     ]
     return tf.nest.pack_sequence_as(spec, parts, expand_composites=True)
+
+
+def _encode_spec(spec: Any) -> dict[str, Any]:
+    """What the elements of a tf.data.Dataset look like, as JSON. They are tuples and dicts of
+    tensors, ragged and sparse ones among them. TypeError: others."""
+    if isinstance(spec, tuple):
+        return {"tuple": [_encode_spec(one) for one in spec]}
+    if isinstance(spec, dict) and all(isinstance(name, str) for name in spec):
+        return {"dict": {name: _encode_spec(one) for name, one in spec.items()}}
+    kinds = {tf.TensorSpec: "tensor", tf.RaggedTensorSpec: "ragged", tf.SparseTensorSpec: "sparse"}
+    kind = kinds.get(type(spec))
+    if kind is None:
+        raise TypeError(
+            f"elements of a cached dataset are tuples and dicts of tensors, not {spec!r}"
+        )
+    shape = None if spec.shape.rank is None else spec.shape.as_list()
+    about: dict[str, Any] = {kind: shape, "dtype": spec.dtype.name}
+    if kind == "ragged":
+        about["ranks"] = spec.ragged_rank
+        about["splits"] = spec.row_splits_dtype.name
+    return about
+
+
+def _decode_spec(about: dict[str, Any]) -> Any:
+    if "tuple" in about:
+        return tuple(_decode_spec(one) for one in about["tuple"])
+    if "dict" in about:
+        return {name: _decode_spec(one) for name, one in about["dict"].items()}
+    dtype = tf.as_dtype(about["dtype"])
+    if "ragged" in about:
+        splits = tf.as_dtype(about["splits"])
+        return tf.RaggedTensorSpec(about["ragged"], dtype, about["ranks"], splits)
+    if "sparse" in about:
+        return tf.SparseTensorSpec(about["sparse"], dtype)
+    return tf.TensorSpec(about["tensor"], dtype)
