@@ -1,6 +1,7 @@
 // Which hyperparameters of an experiment mattered.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -119,7 +120,8 @@ Json part_entry(const Column &column, const std::vector<size_t> &part, size_t nu
   return {{"from", from}, {"to", to}, {"trials", trials}, {"metric", quartiles}};
 }
 
-Json hparam_entry(const Column &column, const std::string &name, const Json &config, double sign) {
+Json hparam_entry(const Column &column, const std::string &name, const Importance &importance,
+                  const Json &config, double sign) {
   std::vector<double> numbers;
   if (column.numeric)
     for (const Json &value : column.values) numbers.push_back(value.get<double>());
@@ -140,11 +142,30 @@ Json hparam_entry(const Column &column, const std::string &name, const Json &con
   return {{"name", name},
           {"type", column.numeric ? "number" : "category"},
           {"log", is_log(config, name)},
-          {"importance", influence.importance},
+          {"importance", importance.mean},
+          {"error", importance.error},
           {"p_value", influence.p_value},
           {"trend", column.numeric ? Json(sign * influence.trend) : Json()},
           {"trials", column.values.size()},
           {"groups", std::move(groups)}};
+}
+
+// Its values over all trials; NaN where a trial does not have it.
+Variable variable_of(const std::vector<Finished> &trials, const std::string &name, bool numeric) {
+  Variable variable{!numeric, {}};
+  std::map<std::string, double> numbers;
+  for (const Finished &trial : trials) {
+    const auto found = trial.hparams.find(name);
+    if (found == trial.hparams.end()) {
+      variable.values.push_back(std::numeric_limits<double>::quiet_NaN());
+    } else if (numeric) {
+      variable.values.push_back(found->second.get<double>());
+    } else {
+      const double next = static_cast<double>(numbers.size());
+      variable.values.push_back(numbers.emplace(to_wire(found->second), next).first->second);
+    }
+  }
+  return variable;
 }
 
 }  // namespace
@@ -166,13 +187,26 @@ Json hparam_importance(Client &client, int64_t experiment_id) {
   for (const Finished &trial : trials)
     for (const auto &[name, value] : trial.hparams) names.insert(name);
 
-  std::vector<Json> entries;
+  std::vector<std::string> varying;
+  std::vector<Column> columns;
+  std::vector<Variable> variables;
   for (const std::string &name : names) {
-    const Column column(trials, name);
-    if (column.varies && column.values.size() >= fewest_trials)
-      entries.push_back(
-          hparam_entry(column, name, experiment.at("config"), metric->smaller_is_better ? 1 : -1));
+    Column column(trials, name);
+    if (!column.varies || column.values.size() < fewest_trials) continue;
+    varying.push_back(name);
+    variables.push_back(variable_of(trials, name, column.numeric));
+    columns.push_back(std::move(column));
   }
+  std::vector<double> metrics;
+  for (const Finished &trial : trials) metrics.push_back(trial.metric);
+  const std::vector<double> ranks = ranks_of(metrics);
+  const bool same = std::ranges::count(ranks, ranks.front()) == std::ranges::ssize(ranks);
+  const ForestImportance forest = forest_importance(variables, ranks);
+
+  std::vector<Json> entries;
+  for (size_t i = 0; i < columns.size(); ++i)
+    entries.push_back(hparam_entry(columns[i], varying[i], forest.variables[i],
+                                   experiment.at("config"), metric->smaller_is_better ? 1 : -1));
   std::ranges::stable_sort(entries, [](const Json &a, const Json &b) {
     return std::pair(b.at("importance").get<double>(), a.at("p_value").get<double>()) <
            std::pair(a.at("importance").get<double>(), b.at("p_value").get<double>());
@@ -181,6 +215,7 @@ Json hparam_importance(Client &client, int64_t experiment_id) {
           {"searcher_metric", metric->name},
           {"smaller_is_better", metric->smaller_is_better},
           {"trials", trials.size()},
+          {"explained", same ? Json() : Json(std::max(forest.explained, 0.0))},
           {"hparams", entries}};
 }
 

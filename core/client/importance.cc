@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <random>
 
@@ -38,6 +39,55 @@ std::vector<size_t> in_order(const std::vector<double> &values) {
 }
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+constexpr size_t least_leaf = 2;
+
+// What is missing is below all numbers.
+double place(double value) {
+  return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
+}
+
+constexpr int tree_count = 100;
+constexpr size_t most_samples = 2000;  // that one tree sees
+
+using Random = std::mt19937_64;
+
+size_t below(Random &random, size_t count) { return static_cast<size_t>(random() % count); }
+
+struct Bag {
+  std::vector<size_t> drawn, left_out;
+  std::vector<size_t> asked;  // of those left out, at random: what the values are dealt out to
+};
+
+Bag draw_bag(Random &random, size_t count) {
+  Bag bag;
+  std::vector<bool> is_drawn(count);
+  for (size_t i = 0; i < std::min(count, most_samples); ++i) {
+    bag.drawn.push_back(below(random, count));
+    is_drawn[bag.drawn.back()] = true;
+  }
+  for (size_t i = 0; i < count; ++i)
+    if (!is_drawn[i]) bag.left_out.push_back(i);
+  bag.asked = bag.left_out;
+  if (bag.asked.size() > most_samples) {
+    for (size_t i = 0; i < most_samples; ++i)
+      std::swap(bag.asked[i], bag.asked[i + below(random, bag.asked.size() - i)]);
+    bag.asked.resize(most_samples);
+  }
+  return bag;
+}
+
+// As a part of `whole`.
+Importance importance_of(const std::vector<double> &rises, double whole) {
+  const auto count = static_cast<double>(rises.size());
+  Importance importance;
+  importance.mean = std::accumulate(rises.begin(), rises.end(), 0.0) / count;
+  double squares = 0;
+  for (const double rise : rises) squares += (rise - importance.mean) * (rise - importance.mean);
+  importance.error = std::sqrt(squares / std::max(count - 1, 1.0) / count) / whole;
+  importance.mean = std::clamp(importance.mean / whole, 0.0, 1.0);
+  return importance;
+}
 
 }  // namespace
 
@@ -101,16 +151,133 @@ Influence influence_of(const std::vector<double> &metric, const std::vector<size
   std::mt19937_64 random;  // from its own seed: the same trials give the same answer
   std::vector<double> dealt = metric;
   size_t as_much = 0;
-  double by_chance = 0;
   for (size_t time = 0; time < times; ++time) {
     for (size_t i = dealt.size(); i > 1; --i) std::swap(dealt[i - 1], dealt[random() % i]);
-    const double chance = explained(dealt);
-    by_chance += chance / static_cast<double>(times);
-    if (chance >= seen - 1e-12) ++as_much;
+    if (explained(dealt) >= seen - 1e-12) ++as_much;
   }
   found.p_value = static_cast<double>(as_much + 1) / static_cast<double>(times + 1);
-  if (by_chance < 1 - 1e-9) found.importance = std::max(0.0, (seen - by_chance) / (1 - by_chance));
   return found;
+}
+
+double RegressionTree::predict(size_t sample, size_t permuted, size_t other) const {
+  size_t at = 0;
+  while (nodes_[at].variable != none) {
+    const Node &node = nodes_[at];
+    const size_t from = node.variable == permuted ? other : sample;
+    at = goes_left(node, variables_[node.variable].values[from]) ? node.left : node.right;
+  }
+  return nodes_[at].mean;
+}
+
+bool RegressionTree::goes_left(const Node &node, double value) {
+  return node.category ? place(value) == node.split : place(value) <= node.split;
+}
+
+size_t RegressionTree::grow(size_t begin, size_t end) {
+  const size_t index = nodes_.size();
+  nodes_.emplace_back();
+  double sum = 0;
+  for (size_t i = begin; i < end; ++i) sum += results_[samples_[i]];
+  nodes_[index].mean = sum / static_cast<double>(end - begin);
+  Split best;
+  for (size_t variable = 0; variable < variables_.size(); ++variable)
+    find_split(variable, begin, end, sum, best);
+  if (best.variable == none) return index;
+  Node node{best.variable, 0, 0, best.at, nodes_[index].mean, variables_[best.variable].category};
+  const auto middle = std::partition(
+      samples_.begin() + static_cast<std::ptrdiff_t>(begin),
+      samples_.begin() + static_cast<std::ptrdiff_t>(end),
+      [&](size_t sample) { return goes_left(node, variables_[best.variable].values[sample]); });
+  const auto cut = static_cast<size_t>(middle - samples_.begin());
+  node.left = grow(begin, cut);
+  node.right = grow(cut, end);
+  nodes_[index] = node;
+  return index;
+}
+
+void RegressionTree::find_split(size_t variable, size_t begin, size_t end, double sum,
+                                Split &best) {
+  const std::vector<double> &values = variables_[variable].values;
+  const bool category = variables_[variable].category;
+  std::sort(samples_.begin() + static_cast<std::ptrdiff_t>(begin),
+            samples_.begin() + static_cast<std::ptrdiff_t>(end),
+            [&](size_t a, size_t b) { return place(values[a]) < place(values[b]); });
+  const size_t count = end - begin;
+  double left_sum = 0;
+  size_t left = 0;
+  for (size_t i = begin; i + 1 <= end; ++i) {
+    left_sum += results_[samples_[i]];
+    ++left;
+    const double here = place(values[samples_[i]]);
+    if (i + 1 < end && place(values[samples_[i + 1]]) == here) continue;
+    if (left >= least_leaf && count - left >= least_leaf) {
+      const double right_sum = sum - left_sum;
+      const double gain = left_sum * left_sum / static_cast<double>(left) +
+                          right_sum * right_sum / static_cast<double>(count - left) -
+                          sum * sum / static_cast<double>(count);
+      if (gain > best.gain) best = {gain, variable, split_after(values, i, end, category)};
+    }
+    if (category) left_sum = 0, left = 0;  // each value against all others
+  }
+}
+
+double RegressionTree::split_after(const std::vector<double> &values, size_t i, size_t end,
+                                   bool category) const {
+  const double here = place(values[samples_[i]]);
+  if (category || i + 1 >= end || std::isinf(here)) return here;
+  return here / 2 + place(values[samples_[i + 1]]) / 2;
+}
+
+ForestImportance forest_importance(const std::vector<Variable> &variables,
+                                   const std::vector<double> &results) {
+  if (std::ranges::adjacent_find(results, std::not_equal_to<>()) == results.end())
+    return {std::vector<Importance>(variables.size()), 0};
+  Random random(1);
+  const size_t count = results.size();
+  std::vector<std::vector<double>> rises(variables.size());
+  std::vector<double> sums(count), times(count);
+  for (int i = 0; i < tree_count; ++i) {
+    const Bag bag = draw_bag(random, count);
+    if (bag.left_out.empty()) continue;
+    const RegressionTree tree(variables, results, bag.drawn);
+    const auto error_of = [&](size_t permuted, const std::vector<size_t> &others) {
+      double error = 0;
+      for (size_t at = 0; at < bag.asked.size(); ++at) {
+        const size_t sample = bag.asked[at];
+        const double miss = tree.predict(sample, permuted, others[at]) - results[sample];
+        error += miss * miss;
+      }
+      return error / static_cast<double>(bag.asked.size());
+    };
+    for (const size_t sample : bag.left_out) {
+      sums[sample] += tree.predict(sample, RegressionTree::none, sample);
+      ++times[sample];
+    }
+    const double before = error_of(RegressionTree::none, bag.asked);
+    for (size_t variable = 0; variable < variables.size(); ++variable) {
+      std::vector<size_t> others = bag.asked;
+      for (size_t at = others.size(); at > 1; --at)
+        std::swap(others[at - 1], others[below(random, at)]);
+      rises[variable].push_back(error_of(variable, others) - before);
+    }
+  }
+  const double mean = mean_of(results);
+  double squares = 0;
+  double misses = 0;
+  double seen = 0;
+  for (size_t i = 0; i < count; ++i) {
+    squares += (results[i] - mean) * (results[i] - mean);
+    if (times[i] == 0) continue;
+    const double miss = sums[i] / times[i] - results[i];
+    misses += miss * miss;
+    ++seen;
+  }
+  const double variance = squares / static_cast<double>(count);
+  ForestImportance importance;
+  for (const std::vector<double> &each : rises)
+    importance.variables.push_back(importance_of(each, 2 * variance));
+  importance.explained = 1 - misses / seen / variance;
+  return importance;
 }
 
 }  // namespace det::client

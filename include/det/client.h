@@ -266,8 +266,8 @@ DET_API det_status det_client_best_trial(det_client *client, int64_t experiment_
 
 /** How much each hyperparameter that varies has to do with the metric, over the finished trials of
  * an experiment: {"experiment_id", "searcher_metric", "smaller_is_better", "trials": how many,
- * "hparams": [{"name", "type", "log", "importance", "p_value", "trend", "trials", "groups"}]}, the
- * most important first. Reads all trials.
+ * "explained", "hparams": [{"name", "type", "log", "importance", "error", "p_value", "trend",
+ * "trials", "groups"}]}, the most important first. Reads all trials.
  * @return As det_client_get_experiment(); DET_E_STATE (fewer than 4 finished trials have a value of
  * the metric, or the configuration names none).   @since 0.1 */
 DET_API det_status det_client_hparam_importance(det_client *client, int64_t experiment_id,
