@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "tests/cmocka.h"
-#include "wrappers/cli/curve_builder.h"
-#include "wrappers/cli/curve_panel.h"
 #include "wrappers/cli/exit_code.h"
+#include "wrappers/cli/plot/curve_panel.h"
+#include "wrappers/cli/plot/curve_reader.h"
 
 using det::cli::Along;
 using det::cli::Curve;

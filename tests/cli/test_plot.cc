@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/cmocka.h"
-#include "wrappers/cli/plot.h"
+#include "wrappers/cli/plot/plot.h"
 
 using det::cli::Panel;
 using det::cli::Panels;

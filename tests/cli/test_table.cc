@@ -3,8 +3,8 @@
 #include <string>
 
 #include "tests/cmocka.h"
-#include "wrappers/cli/field_text.h"
-#include "wrappers/cli/table.h"
+#include "wrappers/cli/text/field_text.h"
+#include "wrappers/cli/text/table.h"
 
 using namespace det::cli;
 

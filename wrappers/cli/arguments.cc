@@ -1,4 +1,4 @@
-#include "arguments.h"
+#include "wrappers/cli/arguments.h"
 
 #include <algorithm>
 #include <optional>

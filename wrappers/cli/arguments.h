@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "exit_code.h"
+#include "wrappers/cli/exit_code.h"
 
 namespace det::cli {
 

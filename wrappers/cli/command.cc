@@ -1,4 +1,4 @@
-#include "command.h"
+#include "wrappers/cli/command.h"
 
 #include <cerrno>
 #include <charconv>

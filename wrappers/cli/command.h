@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "exit_code.h"
-#include "library_client.h"
-#include "terminal.h"
+#include "wrappers/cli/exit_code.h"
+#include "wrappers/cli/library_client.h"
+#include "wrappers/cli/text/terminal.h"
 
 namespace det::cli {
 
@@ -87,6 +87,5 @@ void add_control_commands(CLI::App &app, Session &session);  // pause, activate,
 void add_account_commands(CLI::App &app, Session &session);  // login, logout, whoami
 void add_config_commands(CLI::App &app, Session &session);   // config check, config show
 void add_completion_commands(CLI::App &app, Session &session);  // completion, __complete
-void add_help_command(CLI::App &app, Session &session);         // help
 
 }  // namespace det::cli

@@ -1,12 +1,12 @@
-#include "library_client.h"
+#include "wrappers/cli/library_client.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "core/base/dotted_name.h"
 #include "core/base/json.h"
-#include "exit_code.h"
-#include "field_text.h"
+#include "wrappers/cli/exit_code.h"
+#include "wrappers/cli/text/field_text.h"
 
 namespace det::cli {
 
@@ -21,6 +21,47 @@ constexpr int64_t first_page = 100, later_pages = 1000;
 }
 
 const char *given(const std::string &text) { return text.empty() ? nullptr : text.c_str(); }
+
+// What a function of the library answers in JSON.
+template <class Function, class... Arguments>
+Json answer_of(const Function &function, const Arguments &...arguments) {
+  return ask_library(
+      [&](char **out, det_error *error) { return function(arguments..., out, error); });
+}
+
+// Visits the entries under `key`, page after page, of a function that takes a page behind these
+// `arguments`.
+template <class Function, class... Arguments>
+void walk(const char *key, const Listing &listing, const Visit &visit, const Function &function,
+          const Arguments &...arguments) {
+  const Order order = listing.order;
+  det_client_page page = DET_CLIENT_PAGE_INIT;
+  page.descending = order == Order::newest_first || order == Order::worst_first;
+  page.by_metric = order == Order::best_first || order == Order::worst_first;
+  page.limit = first_page;
+  page.state = given(listing.filter.state);
+  page.name = given(listing.filter.name);
+  page.tag = given(listing.filter.tag);
+  page.archived = listing.filter.archived ? 1 : 0;
+  int64_t left = listing.count == 0 ? std::numeric_limits<int64_t>::max() : listing.count;
+  for (bool more = true; more;) {
+    page.limit = std::min(page.limit, left);
+    const Json answer = answer_of(function, arguments..., &page);
+    for (const Json &entry : answer.at(key)) {
+      if (!visit(entry) || --left == 0) return;
+    }
+    more = !answer.at("next").is_null();
+    if (more) page.after = answer.at("next").get<int64_t>();
+    page.limit = later_pages;
+  }
+}
+
+det_client_options options_of(const std::string &master, const std::string &user = {}) {
+  det_client_options options = DET_CLIENT_OPTIONS_INIT;
+  options.master = given(master);
+  options.user = given(user);
+  return options;
+}
 
 }  // namespace
 
@@ -76,73 +117,28 @@ Json ask_library(const LibraryCall &call) {
 Client::Client(const std::string &master) {
   det_client *handle = nullptr;
   det_error error = DET_ERROR_INIT;
-  det_client_options options = DET_CLIENT_OPTIONS_INIT;
-  options.master = given(master);
+  const det_client_options options = options_of(master);
   const det_status status = det_client_open(&options, &handle, &error);
   handle_.reset(handle);
   if (status != DET_OK) fail(status, error);
 }
 
-void Client::walk(const char *key, const Listing &listing, const Call &call, const Visit &visit) {
-  const Order order = listing.order;
-  det_client_page page = DET_CLIENT_PAGE_INIT;
-  page.descending = order == Order::newest_first || order == Order::worst_first;
-  page.by_metric = order == Order::best_first || order == Order::worst_first;
-  page.limit = first_page;
-  page.state = given(listing.filter.state);
-  page.name = given(listing.filter.name);
-  page.tag = given(listing.filter.tag);
-  page.archived = listing.filter.archived ? 1 : 0;
-  int64_t left = listing.count == 0 ? std::numeric_limits<int64_t>::max() : listing.count;
-  for (bool more = true; more;) {
-    page.limit = std::min(page.limit, left);
-    const Json answer =
-        ask_library([&](char **out, det_error *error) { return call(&page, out, error); });
-    for (const Json &entry : answer.at(key)) {
-      if (!visit(entry) || --left == 0) return;
-    }
-    more = !answer.at("next").is_null();
-    if (more) page.after = answer.at("next").get<int64_t>();
-    page.limit = later_pages;
-  }
-}
-
 void Client::each_experiment(const Visit &visit, const Listing &listing) {
-  walk(
-      "experiments", listing,
-      [&](const det_client_page *page, char **out, det_error *error) {
-        return det_client_list_experiments(handle_.get(), page, out, error);
-      },
-      visit);
+  walk("experiments", listing, visit, det_client_list_experiments, handle_.get());
 }
 
 void Client::each_trial(int64_t experiment_id, const Visit &visit, const Listing &listing) {
-  walk(
-      "trials", listing,
-      [&](const det_client_page *page, char **out, det_error *error) {
-        return det_client_list_trials(handle_.get(), experiment_id, page, out, error);
-      },
-      visit);
+  walk("trials", listing, visit, det_client_list_trials, handle_.get(), experiment_id);
 }
 
 void Client::each_checkpoint(int64_t trial_id, const Visit &visit, const Listing &listing) {
-  walk(
-      "checkpoints", listing,
-      [&](const det_client_page *page, char **out, det_error *error) {
-        return det_client_list_checkpoints(handle_.get(), trial_id, page, out, error);
-      },
-      visit);
+  walk("checkpoints", listing, visit, det_client_list_checkpoints, handle_.get(), trial_id);
 }
 
 void Client::each_report(int64_t trial_id, const std::optional<std::string> &group,
                          const Visit &visit, const Listing &listing) {
-  walk(
-      "metrics", listing,
-      [&](const det_client_page *page, char **out, det_error *error) {
-        return det_client_list_metrics(handle_.get(), trial_id, group ? group->c_str() : nullptr,
-                                       page, out, error);
-      },
-      visit);
+  walk("metrics", listing, visit, det_client_list_metrics, handle_.get(), trial_id,
+       group ? group->c_str() : nullptr);
 }
 
 void Client::each_metric(int64_t trial_id, const std::optional<std::string> &group,
@@ -177,9 +173,7 @@ void Client::each_report_page(int64_t trial_id, const std::optional<std::string>
 }
 
 Json Client::LogReader::page(const det_client_page &part) {
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_list_logs(client_.handle_.get(), trial_id_, &part, out, error);
-  });
+  return answer_of(det_client_list_logs, client_.handle_.get(), trial_id_, &part);
 }
 
 std::deque<Json> Client::LogReader::read_last(int64_t count, const Visit &is_wanted) {
@@ -234,39 +228,25 @@ std::string Client::trace(int64_t trial_id) {
 }
 
 Json Client::metric_names(int64_t trial_id) {
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_list_metric_names(handle_.get(), trial_id, out, error);
-  });
+  return answer_of(det_client_list_metric_names, handle_.get(), trial_id);
 }
 
 Json Client::experiment(int64_t id) {
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_get_experiment(handle_.get(), id, out, error);
-  });
+  return answer_of(det_client_get_experiment, handle_.get(), id);
 }
 
-Json Client::trial(int64_t id) {
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_get_trial(handle_.get(), id, out, error);
-  });
-}
+Json Client::trial(int64_t id) { return answer_of(det_client_get_trial, handle_.get(), id); }
 
 Json Client::checkpoint(const std::string &id) {
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_get_checkpoint(handle_.get(), id.c_str(), out, error);
-  });
+  return answer_of(det_client_get_checkpoint, handle_.get(), id.c_str());
 }
 
 Json Client::find_trial(const std::string &text) {
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_find_trial(handle_.get(), text.c_str(), out, error);
-  });
+  return answer_of(det_client_find_trial, handle_.get(), text.c_str());
 }
 
 Json Client::find_checkpoint(const std::string &text) {
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_find_checkpoint(handle_.get(), text.c_str(), out, error);
-  });
+  return answer_of(det_client_find_checkpoint, handle_.get(), text.c_str());
 }
 
 det_storage *Client::open_storage(const std::string &id) {
@@ -278,89 +258,58 @@ det_storage *Client::open_storage(const std::string &id) {
 }
 
 Json Client::control(det_client_target target, int64_t id, det_client_action action) {
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_control(handle_.get(), target, id, action, out, error);
-  });
+  return answer_of(det_client_control, handle_.get(), target, id, action);
 }
 
 Json Client::update_experiment(int64_t id, const Json &changes) {
   const std::string text = changes.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_update_experiment(handle_.get(), id, text.c_str(), out, error);
-  });
+  return answer_of(det_client_update_experiment, handle_.get(), id, text.c_str());
 }
 
 Json Client::delete_experiment(int64_t id) {
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_delete_experiment(handle_.get(), id, out, error);
-  });
+  return answer_of(det_client_delete_experiment, handle_.get(), id);
 }
 
-Json Client::sync() {
-  return ask_library(
-      [&](char **out, det_error *error) { return det_client_sync(handle_.get(), out, error); });
-}
+Json Client::sync() { return answer_of(det_client_sync, handle_.get()); }
 
 Json Client::best_trial(int64_t experiment_id) {
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_best_trial(handle_.get(), experiment_id, out, error);
-  });
+  return answer_of(det_client_best_trial, handle_.get(), experiment_id);
 }
 
 Json Client::hparam_importance(int64_t experiment_id) {
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_hparam_importance(handle_.get(), experiment_id, out, error);
-  });
+  return answer_of(det_client_hparam_importance, handle_.get(), experiment_id);
 }
 
 Json Client::delete_checkpoint(const std::string &id) {
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_delete_checkpoint(handle_.get(), id.c_str(), out, error);
-  });
+  return answer_of(det_client_delete_checkpoint, handle_.get(), id.c_str());
 }
 
 Json Client::pin_checkpoint(const std::string &id, bool pinned) {
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_pin_checkpoint(handle_.get(), id.c_str(), pinned ? 1 : 0, out, error);
-  });
+  return answer_of(det_client_pin_checkpoint, handle_.get(), id.c_str(), pinned ? 1 : 0);
 }
 
-Json Client::checkpoint_usage() {
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_checkpoint_usage(handle_.get(), out, error);
-  });
-}
+Json Client::checkpoint_usage() { return answer_of(det_client_checkpoint_usage, handle_.get()); }
 
 Json Client::collect_garbage(int64_t experiment_id, bool dry_run) {
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_collect_garbage(handle_.get(), experiment_id, dry_run ? 1 : 0, out, error);
-  });
+  return answer_of(det_client_collect_garbage, handle_.get(), experiment_id, dry_run ? 1 : 0);
 }
 
 Json log_in(const std::string &master, const std::string &user, const std::string &password,
             const std::string &cert_file) {
-  det_client_options options = DET_CLIENT_OPTIONS_INIT;
-  options.master = given(master);
-  options.user = given(user);
+  det_client_options options = options_of(master, user);
   options.password = password.c_str();
   options.cert_file = given(cert_file);
-  return ask_library(
-      [&](char **out, det_error *error) { return det_client_login(&options, out, error); });
+  return answer_of(det_client_login, &options);
 }
 
 Json log_out(const std::string &master, const std::string &user) {
-  det_client_options options = DET_CLIENT_OPTIONS_INIT;
-  options.master = given(master);
-  options.user = given(user);
-  return ask_library(
-      [&](char **out, det_error *error) { return det_client_logout(&options, out, error); });
+  const det_client_options options = options_of(master, user);
+  return answer_of(det_client_logout, &options);
 }
 
 Json who_am_i(const std::string &master) {
-  det_client_options options = DET_CLIENT_OPTIONS_INIT;
-  options.master = given(master);
-  return ask_library(
-      [&](char **out, det_error *error) { return det_client_whoami(&options, out, error); });
+  const det_client_options options = options_of(master);
+  return answer_of(det_client_whoami, &options);
 }
 
 }  // namespace det::cli

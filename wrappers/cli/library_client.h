@@ -104,9 +104,6 @@ class Client {
   Json checkpoint_usage();
 
  private:
-  using Call = std::function<det_status(const det_client_page *, char **, det_error *)>;
-  void walk(const char *key, const Listing &listing, const Call &call, const Visit &visit);
-
   std::unique_ptr<det_client, void (*)(det_client *)> handle_{nullptr, det_client_free};
 };
 

@@ -1,4 +1,4 @@
-// `det`: shows and steers what trains. Everything it does goes through det/client.h.
+// `det`: shows and steers what trains. What it shows comes through det/client.h.
 #include <det/base.h>
 
 #include <CLI/App.hpp>
@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "arguments.h"
-#include "command.h"
 #include "core/base/error.h"
 #include "core/launcher/cluster_task.h"
-#include "field_text.h"
+#include "wrappers/cli/arguments.h"
+#include "wrappers/cli/command.h"
+#include "wrappers/cli/text/field_text.h"
 
 namespace det::cli {
 
@@ -62,6 +62,28 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
+constexpr const char *help_footer = R"(Examples:
+  det help                          the commands there are
+  det help plot                     what one takes, with examples
+  det help config check             the same of one within another)";
+
+void add_help_command(CLI::App &app) {
+  const auto words = std::make_shared<std::vector<std::string>>();
+  CLI::App *command = app.add_subcommand("help", "Show what a command does and takes.");
+  command->footer(help_footer);
+  command->add_option("COMMAND", *words, "The command.")->type_name("");
+  command->callback([words, &app] {
+    CLI::App *wanted = &app;
+    for (const std::string &word : *words) {
+      CLI::App *inner = command_named(*wanted, word);
+      if (!inner) throw unknown_command(*wanted, word);
+      wanted = inner;
+    }
+    print(
+        wanted->get_formatter()->make_help(wanted, full_name(*wanted), CLI::AppFormatMode::Normal));
+  });
+}
+
 void add_version_command(CLI::App &app) {
   CLI::App *command = app.add_subcommand("version", "Print the version of the library in use.");
   const auto json = std::make_shared<bool>(false);
@@ -98,7 +120,7 @@ void add_commands(CLI::App &app, Session &session) {
   add_gc_command(app, session);
   add_account_commands(app, session);
   add_completion_commands(app, session);
-  add_help_command(app, session);
+  add_help_command(app);
   add_version_command(app);
   for (CLI::App *command : app.get_subcommands([](CLI::App *) { return true; })) {
     if (!command->get_group().empty()) command->group("Commands");
