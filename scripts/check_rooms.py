@@ -11,6 +11,8 @@ from pathlib import Path
 
 root = Path(sys.argv[1])
 failures = []
+notes = []  # printed, and no failures yet
+most_files, most_methods = 40, 25  # in a folder, of a class
 headers = {}  # by name, the first that has it
 
 arrows = re.search(r"`([^`]*→[^`]*)`", (root / "docs/conventions.md").read_text()).group(1)
@@ -50,6 +52,8 @@ def look_at(path):
                 tell(f"docs/conventions.md has no room {other}")
             elif other != room and height[other] >= height[room]:
                 tell(f"{room} stands on {other}, which the arrows of docs/conventions.md do not allow")
+            if name.startswith("tests/"):
+                notes.append(f"{path}:{number}: product code includes {name}")
             if name.startswith("det/") and path.startswith("core/"):
                 tell("the core stands on no public header")
             if name == "sqlite3.h" and not path.startswith("core/engine/sqlite/"):
@@ -62,12 +66,12 @@ def look_at(path):
             tell("only core/engine has the store in its hands")
 
 
-def look_at_folders(most_files=40):
+def look_at_folders():
     """A folder is a floor: who opens it sees what is on it."""
     files = collections.Counter(path.parent for path in product_files())
     for folder, count in sorted(files.items()):
         if count > most_files:
-            full.append(f"{folder.relative_to(root)} has {count} files, more than {most_files}")
+            notes.append(f"{folder.relative_to(root)} has {count} files, more than {most_files}")
 
 
 def product_files():
@@ -89,6 +93,19 @@ def users_of_headers():
                 if header and header.with_suffix("") != path.with_suffix(""):
                     users[header].add(path)
     return users
+
+
+def methods_of_classes(path):
+    """By class, how many functions it declares outside of its members' bodies; roughly."""
+    text = re.sub(r'//.*|"[^"\n]*"', "", path.read_text())
+    for match in re.finditer(r"^(?:class|struct) (\w+)[^;{]*\{", text, re.MULTILINE):
+        depth, at, body = 1, match.end(), []
+        while depth and at < len(text):
+            depth += {"{": 1, "}": -1}.get(text[at], 0)
+            body.append(text[at] if depth == 1 else ";" if text[at] == "}" else "")
+            at += 1
+        named = re.findall(r"(?<!~)\b(\w+|operator[^\s(]+)\([^;]*;", "".join(body))
+        yield match.group(1), sum(name != match.group(1) for name in named)
 
 
 def imports_of(module, path, modules):
@@ -148,11 +165,14 @@ for folder in ["core", "capi", "wrappers/cli", "wrappers/nn", "wrappers/keras"]:
         if path.suffix == ".h" and headers.setdefault(path.name, path) != path:
             failures.append(f"{path.relative_to(root)}: {headers[path.name].relative_to(root)} has that name")
 
-full = []
 look_at_folders()
 look_at_python(root / "wrappers/python/detcore")
 single = [header for header, users in users_of_headers().items() if len(users) <= 1]
 print(f"{len(single)} of {len(headers)} headers have one user")
-print("\n".join(full))
+for path in sorted(headers.values()):
+    for name, count in methods_of_classes(path):
+        if count > most_methods:
+            notes.append(f"{path.relative_to(root)}: {name} has {count} methods, more than {most_methods}")
+print("\n".join(notes))
 print("\n".join(failures))
 sys.exit(1 if failures else 0)
