@@ -455,8 +455,8 @@ void hyperparameters_that_vary_are_ranked(void **) {
   assert_equal(lr.at("name"), "opt.lr");
   assert_equal(lr.at("type"), "number");
   assert_equal(lr.at("log"), true);
-  // Every rank follows from the learning rate.
-  assert_true(lr.at("importance") > 0.5 && answer.at("explained") > 0.5);
+  // Every rank follows from the learning rate; a forest sees most of it in eight trials.
+  assert_true(lr.at("importance") > 0.4 && answer.at("explained") > 0.7);
   assert_equal(lr.at("trend"), 1.0);
   assert_true(lr.at("p_value") < 0.01);
   // Low, middle and high: 3, 3 and 2 of 8, the lowest first.
