@@ -5,6 +5,9 @@
 #include "capi/guard.h"
 #include "wrappers/keras/callbacks/known_callbacks.h"
 #include "wrappers/keras/capi/trial_program.h"
+#include "wrappers/keras/checkpoints/trial_files.h"
+#include "wrappers/keras/run/trial_run.h"
+#include "wrappers/keras/training/keras_loop.h"
 #include "wrappers/nn/capi/batch_argument.h"
 
 using det::Code;

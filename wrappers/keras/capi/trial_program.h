@@ -6,7 +6,12 @@
 #include <memory>
 #include <optional>
 
+#include "wrappers/keras/data/feed.h"
+#include "wrappers/keras/data/fit_options.h"
+#include "wrappers/keras/run/workload_source.h"
 #include "wrappers/keras/training/keras_loop.h"
+#include "wrappers/keras/training/ranks_in_step.h"
+#include "wrappers/keras/training/trainer.h"
 
 // A trial, and what a program has said of it.
 struct det_keras_context {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "wrappers/keras/callbacks/known_callbacks.h"
+#include "wrappers/keras/checkpoints/trial_files.h"
 
 namespace det::keras {
 

@@ -3,6 +3,8 @@
 
 #include "wrappers/keras/callbacks/callback.h"
 #include "wrappers/keras/data/feed.h"
+#include "wrappers/keras/data/fit_options.h"
+#include "wrappers/keras/training/ranks_in_step.h"
 #include "wrappers/keras/training/trainer.h"
 
 namespace det::keras {

@@ -1,4 +1,5 @@
 #include "wrappers/keras/training/trainer.h"
+#include "wrappers/keras/run/running_trial.h"
 
 #include <cstdio>
 
