@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "wrappers/nn/operations/all_operations.h"
+#include "wrappers/nn/operations/operations.h"
 
 namespace det::test {
 

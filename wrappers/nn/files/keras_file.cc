@@ -114,7 +114,7 @@ class Archive {
 };
 
 // Where Keras keeps a weight of a model.
-struct Place {
+struct WeightPath {
   size_t weight;     // of Model::weights()
   std::string path;  // in a .weights.h5
 };
@@ -122,7 +122,7 @@ struct Place {
 // Those of one layer of the model, in the order of Keras.
 struct LayerPlaces {
   std::string name;
-  std::vector<Place> places;
+  std::vector<WeightPath> paths;
 };
 
 // Goes through a model as Keras does when it writes one.
@@ -135,9 +135,9 @@ class Walk {
       all.push_back({i, model.weights().at(i).name});
     const Json written = write_model(model.graph());
     for (const Part &part : parts_of(written, "", all)) {
-      std::vector<Place> places;
-      place(part.layer, part.path, part.weights, places);
-      layers_.push_back({part.name, std::move(places)});
+      std::vector<WeightPath> paths;
+      place(part.layer, part.path, part.weights, paths);
+      layers_.push_back({part.name, std::move(paths)});
     }
   }
 
@@ -197,32 +197,32 @@ class Walk {
   }
 
   void place(const Json &layer, const std::string &path, const std::vector<Named> &weights,
-             std::vector<Place> &places) const {
+             std::vector<WeightPath> &paths) const {
     if (weights.empty()) return;
     const Json &class_name = layer.at("class_name"), &config = layer.at("config");
     if (is_model(layer)) {
       for (const Part &part : parts_of(layer, path + "/", weights))
-        place(part.layer, part.path, part.weights, places);
+        place(part.layer, part.path, part.weights, paths);
     } else if (class_name == "TimeDistributed") {
-      place(config.at("layer"), path + "/layer", weights, places);
+      place(config.at("layer"), path + "/layer", weights, paths);
     } else if (class_name == "Bidirectional") {
-      place(config.at("layer"), path + "/forward_layer", slice(weights, 0, 2), places);
-      place(config.at("layer"), path + "/backward_layer", slice(weights, 1, 2), places);
+      place(config.at("layer"), path + "/forward_layer", slice(weights, 0, 2), paths);
+      place(config.at("layer"), path + "/backward_layer", slice(weights, 1, 2), paths);
     } else if (class_name == "MultiHeadAttention") {
       size_t part = 0;
       for (const char *dense : {"_query_dense", "_key_dense", "_value_dense", "_output_dense"})
-        own(path + "/" + dense, slice(weights, part++, 4), places);
+        own(path + "/" + dense, slice(weights, part++, 4), paths);
     } else {
       const bool is_recurrent =
           class_name == "LSTM" || class_name == "GRU" || class_name == "SimpleRNN";
-      own(is_recurrent ? path + "/cell" : path, weights, places);
+      own(is_recurrent ? path + "/cell" : path, weights, paths);
     }
   }
 
   static void own(const std::string &path, const std::vector<Named> &weights,
-                  std::vector<Place> &places) {
+                  std::vector<WeightPath> &paths) {
     for (size_t i = 0; i < weights.size(); ++i)
-      places.push_back({weights[i].weight, path + "/vars/" + std::to_string(i)});
+      paths.push_back({weights[i].weight, path + "/vars/" + std::to_string(i)});
   }
 
   const std::string container_;
@@ -255,7 +255,7 @@ class Search {
     if (!file_.has(container)) refuse("it has no weights of a model in it");
     const Walk walk(model_, container);
     for (const LayerPlaces &layer : walk.layers())
-      for (const Place &place : layer.places) arrays_[place.weight] = place.path;
+      for (const WeightPath &path : layer.paths) arrays_[path.weight] = path.path;
     std::set<std::string> known;
     for (std::string &path : arrays_) {
       // Keras 3 calls the products of attention by names without it.
@@ -279,7 +279,7 @@ class Search {
     std::vector<LayerPlaces> wanted;
     const Walk walk(model_, "layers");
     for (const LayerPlaces &layer : walk.layers())
-      if (!layer.places.empty()) wanted.push_back(layer);
+      if (!layer.paths.empty()) wanted.push_back(layer);
     if (stored.size() != wanted.size())
       refuse("it has weights of " + std::to_string(stored.size()) + " layers, and the model has " +
              std::to_string(wanted.size()) + " layers with weights");
@@ -289,17 +289,17 @@ class Search {
       return by_name.count(layer.name) > 0;
     });
     for (size_t i = 0; i < wanted.size(); ++i) {
-      std::vector<Place> &places = wanted[i].places;
+      std::vector<WeightPath> &paths = wanted[i].paths;
       const auto &[layer, names] = stored[have_names ? by_name.at(wanted[i].name) : i];
-      std::stable_partition(places.begin(), places.end(), [&](const Place &place) {
-        return model_.weights().at(place.weight).options.is_trained;
+      std::stable_partition(paths.begin(), paths.end(), [&](const WeightPath &path) {
+        return model_.weights().at(path.weight).options.is_trained;
       });
-      if (names.size() != places.size())
+      if (names.size() != paths.size())
         refuse("it has " + std::to_string(names.size()) + " weights of the layer " +
                tensors::quoted_name(layer) + ", and " + tensors::quoted_name(wanted[i].name) +
-               " has " + std::to_string(places.size()));
+               " has " + std::to_string(paths.size()));
       for (size_t one = 0; one < names.size(); ++one)
-        arrays_[places[one].weight] = prefix + layer + "/" + names[one];
+        arrays_[paths[one].weight] = prefix + layer + "/" + names[one];
     }
   }
 

@@ -23,36 +23,4 @@ class NoiseShape {
   std::optional<Shape> sizes_;  // `unknown` is that of x
 };
 
-// Each element by itself, or whole channels of an input of `rank` axes.
-class Dropout : public Layer {
- public:
-  enum class Kind { elements, channels };
-
-  explicit Dropout(Fields &fields, Kind kind = Kind::elements, size_t rank = 0);
-
- protected:
-  std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
-
- private:
-  const Kind kind_;
-  const size_t rank_;
-  const double rate_;
-  const NoiseShape noise_shape_;
-  const std::optional<uint64_t> seed_;
-};
-
-// Leaves mean and variance as they are: what is left out becomes the least that SELU gives.
-class AlphaDropout : public Layer {
- public:
-  explicit AlphaDropout(Fields &fields);
-
- protected:
-  std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
-
- private:
-  const double rate_;
-  const NoiseShape noise_shape_;
-  const std::optional<uint64_t> seed_;
-};
-
 }  // namespace det::nn

@@ -1,4 +1,4 @@
-#include "wrappers/nn/layers/function_layer.h"
+// Functions of TensorFlow that were called on the results of layers.
 
 #include <algorithm>
 #include <functional>
@@ -9,6 +9,7 @@
 #include "core/base/json.h"
 #include "wrappers/nn/layers/activation_layers.h"
 #include "wrappers/nn/layers/last_axes.h"
+#include "wrappers/nn/layers/layer_table.h"
 #include "wrappers/nn/layers/merging.h"
 #include "wrappers/nn/near_name.h"
 
@@ -19,9 +20,9 @@ namespace {
 using Operand = std::variant<Value, float>;
 
 // What a function is called with.
-class Call {
+class FunctionCall {
  public:
-  Call(ProgramBuilder &builder, const LayerCall &call, std::string calling)
+  FunctionCall(ProgramBuilder &builder, const LayerCall &call, std::string calling)
       : builder(builder), call_(call), calling_(std::move(calling)) {}
 
   [[noreturn]] void refuse(const std::string &why, Code code = Code::unsupported) const {
@@ -43,7 +44,7 @@ class Call {
   }
   // The first argument, and the one of this name or at the second place.
   Operand first() const {
-    if (const Json &constant = option(FunctionLayer::constant_argument); !constant.is_null())
+    if (const Json &constant = option(LayerCall::constant_argument); !constant.is_null())
       return number(constant);
     return x();
   }
@@ -96,19 +97,19 @@ class Call {
   const std::string calling_;
 };
 
-using Computed = std::function<Value(const Call &)>;
+using Computed = std::function<Value(const FunctionCall &)>;
 
-Value add(const Call &call, const Operation &operation, Value x) {
+Value added(const FunctionCall &call, const Operation &operation, Value x) {
   return call.builder.add(operation, {x});
 }
 
 Computed element(const Operation &operation) {
-  return [operation](const Call &call) { return add(call, operation, call.x()); };
+  return [operation](const FunctionCall &call) { return added(call, operation, call.x()); };
 }
 
 // x op y, either of which may be a number.
 Computed arithmetic(Arithmetic arithmetic) {
-  return [arithmetic](const Call &call) -> Value {
+  return [arithmetic](const FunctionCall &call) -> Value {
     const Operand x = call.first(), y = call.second("y");
     if (std::holds_alternative<Value>(x) && std::holds_alternative<Value>(y))
       return merged(call.builder, arithmetic, std::get<Value>(x), std::get<Value>(y));
@@ -119,54 +120,54 @@ Computed arithmetic(Arithmetic arithmetic) {
     const float infinity = std::numeric_limits<float>::infinity();
     switch (arithmetic) {
       case Arithmetic::add:
-        return add(call, ScaleOp{1, number}, array);
+        return added(call, ScaleOp{1, number}, array);
       case Arithmetic::subtract:
-        return add(call, is_first ? ScaleOp{-1, number} : ScaleOp{1, -number}, array);
+        return added(call, is_first ? ScaleOp{-1, number} : ScaleOp{1, -number}, array);
       case Arithmetic::multiply:
-        return add(call, ScaleOp{number}, array);
+        return added(call, ScaleOp{number}, array);
       case Arithmetic::maximum:
-        return add(call, FunctionOp{Function::clip, number, infinity}, array);
+        return added(call, FunctionOp{Function::clip, number, infinity}, array);
       case Arithmetic::minimum:
-        return add(call, FunctionOp{Function::clip, -infinity, number}, array);
+        return added(call, FunctionOp{Function::clip, -infinity, number}, array);
     }
     return array;
   };
 }
 
-Value divided(const Call &call) {
+Value divided(const FunctionCall &call) {
   const Operand x = call.first(), y = call.second("y");
-  if (const float *by = std::get_if<float>(&y)) return add(call, ScaleOp{1 / *by}, call.x());
-  const Value inverse = add(call, FunctionOp{Function::power, -1}, std::get<Value>(y));
-  if (const float *number = std::get_if<float>(&x)) return add(call, ScaleOp{*number}, inverse);
+  if (const float *by = std::get_if<float>(&y)) return added(call, ScaleOp{1 / *by}, call.x());
+  const Value inverse = added(call, FunctionOp{Function::power, -1}, std::get<Value>(y));
+  if (const float *number = std::get_if<float>(&x)) return added(call, ScaleOp{*number}, inverse);
   return merged(call.builder, Arithmetic::multiply, std::get<Value>(x), inverse);
 }
 
-Value to_the_power(const Call &call) {
+Value to_the_power(const FunctionCall &call) {
   const Operand y = call.second("y");
   if (!std::holds_alternative<float>(y)) call.refuse("its exponent is an array");
-  return add(call, FunctionOp{Function::power, std::get<float>(y)}, call.x());
+  return added(call, FunctionOp{Function::power, std::get<float>(y)}, call.x());
 }
 
-Value squared_difference(const Call &call) {
+Value squared_difference(const FunctionCall &call) {
   const Value difference = arithmetic(Arithmetic::subtract)(call);
   return call.builder.add(ArithmeticOp{Arithmetic::multiply}, {difference, difference});
 }
 
-Value within_ends(const Call &call) {
-  return add(
+Value within_ends(const FunctionCall &call) {
+  return added(
       call,
       FunctionOp{Function::clip, call.number("clip_value_min"), call.number("clip_value_max")},
       call.x());
 }
 
-Value as_real(const Call &call) {
+Value as_real(const FunctionCall &call) {
   const Json &to = call.option("dtype");
   if (to != Json("float32"))
     call.refuse("to " + to_wire(to).substr(0, 60) + "; only to float32 is supported");
   return call.x();
 }
 
-Value in_another_shape(const Call &call) {
+Value in_another_shape(const FunctionCall &call) {
   const Value x = call.x();
   const Shape given = call.builder.shape(x);
   Shape shape = call.sizes(call.option("shape"));
@@ -180,19 +181,19 @@ Value in_another_shape(const Call &call) {
   const int64_t others = elements_of(said);
   for (int64_t &size : shape)
     if (size == -1) size = others > 0 ? all / others : 0;
-  return add(call, ReshapeOp{shape}, x);
+  return added(call, ReshapeOp{shape}, x);
 }
 
-Value with_another_axis(const Call &call) {
+Value with_another_axis(const FunctionCall &call) {
   const Value x = call.x();
   Shape shape = call.builder.shape(x);
   const size_t at = call.axis(call.size(call.option("axis")), shape.size() + 1);
   if (at == 0) call.refuse("its axis comes before that of the batch");
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(at), 1);
-  return add(call, ReshapeOp{shape}, x);
+  return added(call, ReshapeOp{shape}, x);
 }
 
-Value without_axes(const Call &call) {
+Value without_axes(const FunctionCall &call) {
   const Value x = call.x();
   const Shape &shape = call.builder.shape(x);
   std::vector<bool> leaves(shape.size(), false);
@@ -209,10 +210,10 @@ Value without_axes(const Call &call) {
       call.refuse("axis " + std::to_string(i) + " of " + text_of(shape) + " cannot be left out",
                   Code::invalid);
   }
-  return add(call, ReshapeOp{left}, x);
+  return added(call, ReshapeOp{left}, x);
 }
 
-Value with_axes_moved(const Call &call) {
+Value with_axes_moved(const FunctionCall &call) {
   const Value x = call.x();
   const size_t axes = call.builder.shape(x).size();
   TransposeOp op;
@@ -223,10 +224,10 @@ Value with_axes_moved(const Call &call) {
       op.permutation.push_back(call.axis(one, axes));
   if (op.permutation.empty() || op.permutation[0] != 0)
     call.refuse("it moves the axis of the batch");
-  return add(call, op, x);
+  return added(call, op, x);
 }
 
-Value side_by_side(const Call &call) {
+Value side_by_side(const FunctionCall &call) {
   std::vector<Value> parts;
   for (const Value input : call.inputs()) parts.push_back(call.real(input));
   if (parts.empty()) call.refuse("it is given no arrays", Code::invalid);
@@ -237,7 +238,7 @@ Value side_by_side(const Call &call) {
 }
 
 // The sum or the mean of each row, as a product with ones.
-Value reduced_rows(const Call &call, Value rows, bool is_mean) {
+Value reduced_rows(const FunctionCall &call, Value rows, bool is_mean) {
   const int64_t count = call.builder.shape(rows).back();
   const Array ones({{count, 1}, Dtype::f32});
   std::fill_n(ones.data(), ones.size(), is_mean ? 1 / static_cast<float>(count) : 1.0F);
@@ -245,15 +246,15 @@ Value reduced_rows(const Call &call, Value rows, bool is_mean) {
 }
 
 // Of all numbers in the batch, as AddLoss takes it.
-Value total_of(const Call &call, Value x, bool is_mean) {
+Value total_of(const FunctionCall &call, Value x, bool is_mean) {
   const int64_t count = elements_of(call.builder.shape(x));
-  const Value row = add(call, ReshapeOp{{1, count}}, x);
-  return add(call, ReshapeOp{Shape{}}, reduced_rows(call, row, is_mean));
+  const Value row = added(call, ReshapeOp{{1, count}}, x);
+  return added(call, ReshapeOp{Shape{}}, reduced_rows(call, row, is_mean));
 }
 
 // The sum or the mean along the axes that the call names; without them, of all numbers.
 Computed summed(bool is_mean) {
-  return [is_mean](const Call &call) -> Value {
+  return [is_mean](const FunctionCall &call) -> Value {
     const Value x = call.x();
     const Shape shape = call.builder.shape(x);
     const bool is_of_all = call.option("axis").is_null();
@@ -269,28 +270,28 @@ Computed summed(bool is_mean) {
     for (size_t i = 0; i < shape.size(); ++i)
       if (!is_summed[i]) left.push_back(shape[i]);
       else if (call.is_set("keepdims")) left.push_back(1);
-    return add(call, ReshapeOp{left}, sum);
+    return added(call, ReshapeOp{left}, sum);
   };
 }
 
-Value matrix_product(const Call &call) {
+Value matrix_product(const FunctionCall &call) {
   const Operand b = call.second("b");
   if (!std::holds_alternative<Value>(b)) call.refuse("its second argument is no array");
   return call.builder.add(BatchedMatMulOp{call.is_set("transpose_a"), call.is_set("transpose_b")},
                           {call.x(), std::get<Value>(b)});
 }
 
-Value softmax(const Call &call, bool is_logarithm) {
+Value softmax(const FunctionCall &call, bool is_logarithm) {
   const Value x = call.x();
   const Json &axis = call.option("axis");
   const LastAxes last(call.builder.shape(x), axis.is_null() ? Shape{-1} : call.sizes(axis),
                       call.calling());
   return last.put_back(call.builder,
-                       add(call, SoftmaxOp{is_logarithm}, last.put_last(call.builder, x)));
+                       added(call, SoftmaxOp{is_logarithm}, last.put_last(call.builder, x)));
 }
 
 // x[:, 1:3, -1]: of each axis behind the batch a part, or one number of it.
-Value part_of_axes(const Call &call) {
+Value part_of_axes(const FunctionCall &call) {
   Value x = call.x();
   const Json &spec = call.option("slice_spec");
   Shape left{call.builder.shape(x).at(0)};
@@ -324,14 +325,14 @@ Value part_of_axes(const Call &call) {
     }
     if (axis == 0 && (begin != 0 || end != size || is_number))
       call.refuse("it takes a part of the batch");
-    if (begin != 0 || end != size) x = add(call, SliceOp{axis, begin, end - begin}, x);
+    if (begin != 0 || end != size) x = added(call, SliceOp{axis, begin, end - begin}, x);
     if (axis > 0 && !is_number) left.push_back(end - begin);
     ++axis;
   }
   const Shape &shape = call.builder.shape(x);
   left.insert(left.end(), shape.begin() + static_cast<std::ptrdiff_t>(std::max<size_t>(axis, 1)),
               shape.end());
-  return left == shape ? x : add(call, ReshapeOp{left}, x);
+  return left == shape ? x : added(call, ReshapeOp{left}, x);
 }
 
 const std::map<std::string, Computed> &functions() {
@@ -345,7 +346,7 @@ const std::map<std::string, Computed> &functions() {
       {"compat.v1.transpose", with_axes_moved},
       {"concat", side_by_side},
       {"expand_dims", with_another_axis},
-      {"identity", [](const Call &call) { return call.x(); }},
+      {"identity", [](const FunctionCall &call) { return call.x(); }},
       {"linalg.matmul", matrix_product},
       {"math.abs", element(FunctionOp{Function::absolute})},
       {"math.add", arithmetic(Arithmetic::add)},
@@ -370,12 +371,12 @@ const std::map<std::string, Computed> &functions() {
       {"math.tanh", activation(Activation::tanh)},
       {"math.truediv", divided},
       {"nn.elu", activation(Activation::elu)},
-      {"nn.log_softmax", [](const Call &call) { return softmax(call, true); }},
+      {"nn.log_softmax", [](const FunctionCall &call) { return softmax(call, true); }},
       {"nn.relu", activation(Activation::relu)},
       {"nn.relu6", activation(Activation::relu6)},
       {"nn.selu", activation(Activation::selu)},
       {"nn.silu", activation(Activation::silu)},
-      {"nn.softmax", [](const Call &call) { return softmax(call, false); }},
+      {"nn.softmax", [](const FunctionCall &call) { return softmax(call, false); }},
       {"nn.softsign", activation(Activation::softsign)},
       {"reshape", in_another_shape},
       {"squeeze", without_axes},
@@ -384,23 +385,39 @@ const std::map<std::string, Computed> &functions() {
   return all;
 }
 
+// Keras' TFOpLambda and SlicingOpLambda: arithmetic, functions of each element, means and sums, and
+// what only arranges elements. The arguments are those of the call.
+class FunctionLayer : public Layer {
+ public:
+  explicit FunctionLayer(Fields &fields) : Layer(fields), function_(fields.text("function")) {
+    if (functions().count(function_) > 0) return;
+    std::vector<std::string> names;
+    for (const auto &[name, function] : functions()) names.push_back(name);
+    throw Error(Code::unsupported, "reading " + fields.where() + ": the function of TensorFlow '" +
+                                       function_ + "' is not supported" +
+                                       suggestion(function_, names) +
+                                       "; say what it computes by layers");
+  }
+
+ protected:
+  std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override {
+    const FunctionCall given(
+        builder, call,
+        "calling the layer '" + name() + "' (" + class_name() + " of tf." + function_ + ")");
+    return {functions().at(function_)(given)};
+  }
+
+ private:
+  const std::string function_;
+};
+
 }  // namespace
 
-FunctionLayer::FunctionLayer(Fields &fields) : Layer(fields), function_(fields.text("function")) {
-  if (functions().count(function_) > 0) return;
-  std::vector<std::string> names;
-  for (const auto &[name, function] : functions()) names.push_back(name);
-  throw Error(Code::unsupported, "reading " + fields.where() + ": the function of TensorFlow '" +
-                                     function_ + "' is not supported" +
-                                     suggestion(function_, names) +
-                                     "; say what it computes by layers");
-}
-
-std::vector<Value> FunctionLayer::compute(ProgramBuilder &builder, const LayerCall &call) const {
-  const Call given(
-      builder, call,
-      "calling the layer '" + name() + "' (" + class_name() + " of tf." + function_ + ")");
-  return {functions().at(function_)(given)};
+LayerTable function_layers() {
+  return {
+      {"SlicingOpLambda", making<FunctionLayer>()},
+      {"TFOpLambda", making<FunctionLayer>()},
+  };
 }
 
 }  // namespace det::nn

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "wrappers/nn/constraints/constraint.h"
+#include "wrappers/nn/initializers/initializer.h"
 #include "wrappers/nn/keras_fields.h"
-#include "wrappers/nn/layers/weight_style.h"
 #include "wrappers/nn/program_builder.h"
+#include "wrappers/nn/regularizers/regularizer.h"
 
 namespace det::nn {
 
@@ -19,6 +21,23 @@ struct LayerCall {
   std::vector<Value> inputs;
   std::map<std::string, Value> named;  // beside them, such as "value" and "key" of attention
   Json options = Json::object();       // "use_causal_mask": true
+
+  // Among the options of a function of TensorFlow: its first argument, where that is a number.
+  static constexpr const char *constant_argument = "_CONSTANT_VALUE";
+};
+
+// The fields of a layer that are named after a weight: NAME_initializer, NAME_regularizer and
+// NAME_constraint.
+struct WeightStyle {
+  WeightStyle(Fields &fields, const std::string &name, const char *usual_initializer)
+      : initializer(make_initializer(fields.any((name + "_initializer").c_str(), usual_initializer),
+                                     fields.where())),
+        regularizer(make_regularizer(fields.any((name + "_regularizer").c_str()), fields.where())),
+        constraint(make_constraint(fields.any((name + "_constraint").c_str()), fields.where())) {}
+
+  std::shared_ptr<const Initializer> initializer;
+  Regularizer regularizer;
+  std::shared_ptr<const Constraint> constraint;
 };
 
 // The class and the configuration are Keras', and so is what comes out. A layer holds no arrays:

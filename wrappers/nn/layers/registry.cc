@@ -1,109 +1,29 @@
 // All classes of layers by the names that Keras has for them.
-#include <functional>
 #include <map>
 
 #include "core/base/error.h"
 #include "wrappers/nn/graph.h"
-#include "wrappers/nn/layers/activation_layers.h"
-#include "wrappers/nn/layers/augmentation.h"
-#include "wrappers/nn/layers/convolution.h"
-#include "wrappers/nn/layers/dense.h"
-#include "wrappers/nn/layers/dropout.h"
-#include "wrappers/nn/layers/embedding.h"
-#include "wrappers/nn/layers/function_layer.h"
-#include "wrappers/nn/layers/layer_wrappers.h"
-#include "wrappers/nn/layers/merging.h"
-#include "wrappers/nn/layers/multi_head_attention.h"
-#include "wrappers/nn/layers/normalization.h"
-#include "wrappers/nn/layers/pooling.h"
-#include "wrappers/nn/layers/recurrent.h"
-#include "wrappers/nn/layers/reshaping.h"
-#include "wrappers/nn/layers/resizing.h"
-#include "wrappers/nn/layers/standardization.h"
-#include "wrappers/nn/layers/transposed_convolution.h"
+#include "wrappers/nn/layers/layer_table.h"
 #include "wrappers/nn/near_name.h"
 
 namespace det::nn {
 
 namespace {
 
-using Make = std::function<std::shared_ptr<Layer>(Fields &)>;
-
-template <class L, class... Arguments>
-Make making(Arguments... arguments) {
-  return [arguments...](Fields &fields) { return std::make_shared<L>(fields, arguments...); };
-}
-
-const std::map<std::string, Make> &classes() {
-  static const std::map<std::string, Make> all{
-      {"Activation", making<ActivationLayer>()},
-      {"ActivityRegularization", making<ActivityRegularization>()},
-      {"Add", making<Merging>(Arithmetic::add)},
-      {"AddLoss", making<AddLoss>()},
-      {"AlphaDropout", making<AlphaDropout>()},
-      {"Average", making<Average>()},
-      {"AveragePooling1D", making<PoolingLayer>(Pooling::average, size_t{1})},
-      {"AveragePooling2D", making<PoolingLayer>(Pooling::average, size_t{2})},
-      {"BatchNormalization", making<BatchNormalization>()},
-      {"Bidirectional", making<Bidirectional>()},
-      {"Concatenate", making<Concatenate>()},
-      {"Conv1D", making<Convolution>(size_t{1})},
-      {"Conv1DTranspose", making<TransposedConvolution>(size_t{1})},
-      {"Conv2D", making<Convolution>(size_t{2})},
-      {"Conv2DTranspose", making<TransposedConvolution>(size_t{2})},
-      {"Cropping1D", making<EdgesLayer>(EdgesLayer::Kind::cropping, size_t{1})},
-      {"Cropping2D", making<EdgesLayer>(EdgesLayer::Kind::cropping, size_t{2})},
-      {"Dense", making<Dense>()},
-      {"DepthwiseConv1D", making<DepthwiseConvolution>(size_t{1})},
-      {"DepthwiseConv2D", making<DepthwiseConvolution>(size_t{2})},
-      {"Dot", making<Dot>()},
-      {"Dropout", making<Dropout>()},
-      {"ELU", making<EluLayer>()},
-      {"Embedding", making<Embedding>()},
-      {"Flatten", making<Flatten>()},
-      {"Functional", making<Graph>(Graph::Kind::functional)},
-      {"GRU", making<Gru>()},
-      {"GlobalAveragePooling1D", making<GlobalPoolingLayer>(Pooling::average, size_t{1})},
-      {"GlobalAveragePooling2D", making<GlobalPoolingLayer>(Pooling::average, size_t{2})},
-      {"GlobalMaxPooling1D", making<GlobalPoolingLayer>(Pooling::max, size_t{1})},
-      {"GlobalMaxPooling2D", making<GlobalPoolingLayer>(Pooling::max, size_t{2})},
-      {"LSTM", making<Lstm>()},
-      {"LayerNormalization", making<LayerNormalization>()},
-      {"LeakyReLU", making<LeakyReluLayer>()},
-      {"Masking", making<MaskingLayer>()},
-      {"MaxPooling1D", making<PoolingLayer>(Pooling::max, size_t{1})},
-      {"MaxPooling2D", making<PoolingLayer>(Pooling::max, size_t{2})},
-      {"Maximum", making<Merging>(Arithmetic::maximum)},
-      {"Minimum", making<Merging>(Arithmetic::minimum)},
-      {"Model", making<Graph>(Graph::Kind::functional)},
-      {"MultiHeadAttention", making<MultiHeadAttention>()},
-      {"Multiply", making<Merging>(Arithmetic::multiply)},
-      {"Normalization", making<Standardization>()},
-      {"PReLU", making<PReluLayer>()},
-      {"Permute", making<Permute>()},
-      {"RandomFlip", making<RandomImageLayer>(RandomImageOp::Change::mirror)},
-      {"RandomRotation", making<RandomImageLayer>(RandomImageOp::Change::turn)},
-      {"RandomZoom", making<RandomImageLayer>(RandomImageOp::Change::zoom)},
-      {"ReLU", making<ReluLayer>()},
-      {"RepeatVector", making<RepeatVector>()},
-      {"Rescaling", making<Rescaling>()},
-      {"Reshape", making<ReshapeLayer>()},
-      {"SeparableConv1D", making<SeparableConvolution>(size_t{1})},
-      {"SeparableConv2D", making<SeparableConvolution>(size_t{2})},
-      {"Sequential", making<Graph>(Graph::Kind::sequential)},
-      {"SimpleRNN", making<SimpleRnn>()},
-      {"SlicingOpLambda", making<FunctionLayer>()},
-      {"Softmax", making<SoftmaxLayer>()},
-      {"SpatialDropout1D", making<Dropout>(Dropout::Kind::channels, size_t{3})},
-      {"SpatialDropout2D", making<Dropout>(Dropout::Kind::channels, size_t{4})},
-      {"Subtract", making<Merging>(Arithmetic::subtract)},
-      {"TFOpLambda", making<FunctionLayer>()},
-      {"TimeDistributed", making<TimeDistributed>()},
-      {"UpSampling1D", making<UpSampling>(size_t{1})},
-      {"UpSampling2D", making<UpSampling>(size_t{2})},
-      {"ZeroPadding1D", making<EdgesLayer>(EdgesLayer::Kind::zero_padding, size_t{1})},
-      {"ZeroPadding2D", making<EdgesLayer>(EdgesLayer::Kind::zero_padding, size_t{2})},
-  };
+const LayerTable &classes() {
+  static const LayerTable all = [] {
+    LayerTable joined{
+        {"Functional", making<Graph>(Graph::Kind::functional)},
+        {"Model", making<Graph>(Graph::Kind::functional)},
+        {"Sequential", making<Graph>(Graph::Kind::sequential)},
+    };
+    for (const auto table :
+         {activation_layers, attention_layers, convolution_layers, dense_layers, dropout_layers,
+          embedding_layers, function_layers, image_layers, merging_layers, normalization_layers,
+          pooling_layers, recurrent_layers, reshaping_layers})
+      joined.merge(table());
+    return joined;
+  }();
   return all;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "wrappers/nn/layers/layer.h"
-#include "wrappers/nn/operations/sliding_window.h"
+#include "wrappers/nn/operations/operations.h"
 
 namespace det::nn {
 

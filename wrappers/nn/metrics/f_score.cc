@@ -1,11 +1,12 @@
 // F1Score and FBetaScore: precision and recall of each class in one number.
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "wrappers/nn/metrics/confusion_metrics.h"
+#include "wrappers/nn/metrics/metric_makers.h"
 
 namespace det::nn {
 

@@ -1,4 +1,5 @@
-#include "wrappers/nn/metrics/intersection_metrics.h"
+// How far what is predicted to be of a class and what is of it are the same: intersection over
+// union.
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +7,8 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "wrappers/nn/keras_fields.h"
+#include "wrappers/nn/metrics/metric_makers.h"
 
 namespace det::nn {
 

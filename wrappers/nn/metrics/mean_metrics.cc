@@ -1,15 +1,29 @@
-#include "wrappers/nn/metrics/mean_metrics.h"
+// Metrics that are the mean over records of one number each.
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <optional>
 
 #include "core/base/error.h"
+#include "wrappers/nn/keras_fields.h"
+#include "wrappers/nn/loss_function.h"
 #include "wrappers/nn/losses/named_losses.h"
+#include "wrappers/nn/metrics/metric_makers.h"
 #include "wrappers/nn/named_config.h"
 
 namespace det::nn {
 
 namespace {
+
+// One row of a batch, that is all there is along the last axis.
+struct ComparedRow {
+  const float *prediction;
+  const float *truth;  // of the same size; null where there is a label
+  size_t size;
+  int32_t label;
+  bool has_binary_truth;  // all labels of the batch are 0 or 1
+};
 
 double one_if(bool is_right) { return is_right ? 1 : 0; }
 
@@ -36,31 +50,51 @@ double right_part(const ComparedRow &row, const IsRight &is_right) {
   return right / static_cast<double>(row.size);
 }
 
-}  // namespace
+class MeanMetric : public Metric {
+ public:
+  using Measure = std::function<double(const ComparedRow &row)>;
+  using Finish = double (*)(double mean);
 
-void MeanMetric::update(const Array &truth, const Array &prediction, const Array &weights) {
-  const auto size = static_cast<size_t>(prediction.shape().back());
-  const size_t rows = prediction.size() / std::max<size_t>(size, 1);
-  const bool has_labels = truth.dtype() == Dtype::i32;
-  const float *true_rows = has_labels ? nullptr : truth.data();
-  const int32_t *labels = has_labels ? truth.data<int32_t>() : nullptr;
-  const bool has_binary = !has_labels && is_binary(true_rows, truth.size());
-  const size_t rows_of_weight = weights ? rows / std::max<size_t>(weights.size(), 1) : 1;
-  for (size_t row = 0; row < rows; ++row) {
-    if (ignored_ && has_labels && labels[row] == *ignored_) continue;
-    const double weight = weights ? static_cast<double>(weights.data()[row / rows_of_weight]) : 1;
-    const ComparedRow compared{prediction.data() + row * size,
-                               has_labels ? nullptr : true_rows + row * size, size,
-                               has_labels ? labels[row] : 0, has_binary};
-    sum_ += weight * measure_(compared);
-    count_ += weight;
+  // Rows of the label `ignored` do not count.
+  MeanMetric(std::string name, Measure measure, Finish finish = nullptr,
+             std::optional<int64_t> ignored = {})
+      : name_(std::move(name)), measure_(std::move(measure)), finish_(finish), ignored_(ignored) {}
+
+  std::vector<std::string> names() const override { return {name_}; }
+  void update(const Array &truth, const Array &prediction, const Array &weights) override {
+    const auto size = static_cast<size_t>(prediction.shape().back());
+    const size_t rows = prediction.size() / std::max<size_t>(size, 1);
+    const bool has_labels = truth.dtype() == Dtype::i32;
+    const float *true_rows = has_labels ? nullptr : truth.data();
+    const int32_t *labels = has_labels ? truth.data<int32_t>() : nullptr;
+    const bool has_binary = !has_labels && is_binary(true_rows, truth.size());
+    const size_t rows_of_weight = weights ? rows / std::max<size_t>(weights.size(), 1) : 1;
+    for (size_t row = 0; row < rows; ++row) {
+      if (ignored_ && has_labels && labels[row] == *ignored_) continue;
+      const double weight = weights ? static_cast<double>(weights.data()[row / rows_of_weight]) : 1;
+      const ComparedRow compared{prediction.data() + row * size,
+                                 has_labels ? nullptr : true_rows + row * size, size,
+                                 has_labels ? labels[row] : 0, has_binary};
+      sum_ += weight * measure_(compared);
+      count_ += weight;
+    }
   }
-}
+  double result(size_t) const override {
+    const double mean = count_ == 0 ? 0 : sum_ / count_;
+    return finish_ == nullptr ? mean : finish_(mean);
+  }
+  void reset() override { sum_ = count_ = 0; }
 
-double MeanMetric::result(size_t) const {
-  const double mean = count_ == 0 ? 0 : sum_ / count_;
-  return finish_ == nullptr ? mean : finish_(mean);
-}
+ private:
+  const std::string name_;
+  const Measure measure_;
+  const Finish finish_;
+  const std::optional<int64_t> ignored_;
+  double sum_ = 0;
+  double count_ = 0;
+};
+
+}  // namespace
 
 std::unique_ptr<Metric> make_accuracy(const std::string &folded, const std::string &name,
                                       Fields &fields) {

@@ -8,9 +8,7 @@
 #include "core/base/json.h"
 #include "wrappers/nn/layers/layer.h"
 #include "wrappers/nn/losses/named_losses.h"
-#include "wrappers/nn/metrics/confusion_metrics.h"
-#include "wrappers/nn/metrics/intersection_metrics.h"
-#include "wrappers/nn/metrics/mean_metrics.h"
+#include "wrappers/nn/metrics/metric_makers.h"
 #include "wrappers/nn/named_config.h"
 
 namespace det::nn {

@@ -1,5 +1,6 @@
 #include "wrappers/nn/optimizers/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/error.h"
@@ -8,6 +9,66 @@
 #include "wrappers/nn/weight_arithmetic.h"
 
 namespace det::nn {
+
+GradientClipping::GradientClipping(Fields &fields)
+    : norm_(fields.number_or_none("clipnorm")),
+      global_norm_(fields.number_or_none("global_clipnorm")),
+      value_(fields.number_or_none("clipvalue")) {
+  if (norm_.has_value() + global_norm_.has_value() + value_.has_value() > 1)
+    throw Error(Code::invalid,
+                "reading " + fields.where() +
+                    ": of 'clipnorm', 'global_clipnorm' and 'clipvalue' only one can be given");
+  for (const auto &limit : {norm_, global_norm_, value_})
+    if (limit && !(*limit >= 0))
+      throw Error(Code::invalid,
+                  "reading " + fields.where() + ": gradients cannot be clipped to less than 0");
+}
+
+// A limit of 0 is none, as in Keras.
+void GradientClipping::clip(const Weights &weights, WeightArithmetic &arithmetic) const {
+  const Array &all = weights.gradients();
+  if (norm_.value_or(0) > 0)
+    for (const Weight &weight : weights.all())
+      if (weight.gradient) arithmetic.shorten(weight.gradient, *norm_);
+  if (global_norm_.value_or(0) > 0) arithmetic.shorten(all, *global_norm_);
+  if (value_.value_or(0) > 0) arithmetic.limit(all, static_cast<float>(*value_));
+}
+
+LossScale::LossScale(Fields &fields) {
+  const bool is_dynamic = fields.flag("dynamic", true);
+  const auto scale = fields.number_or_none("initial_scale");
+  if (scale) state_.scale = static_cast<float>(*scale);
+  const auto refuse = [&](const char *problem) {
+    throw Error(Code::invalid, "reading " + fields.where() + ": " + problem);
+  };
+  if (!is_dynamic && !scale) refuse("'initial_scale' is missing, the fixed scale");
+  if (!std::isfinite(state_.scale) || state_.scale <= 0)
+    refuse("'initial_scale' must be a number above 0");
+  if (fields.has("dynamic_growth_steps")) {
+    if (!is_dynamic) refuse("'dynamic_growth_steps' is given, and the scale is not 'dynamic'");
+    growth_steps_ = fields.positive_integer("dynamic_growth_steps");
+  } else {
+    fields.any("dynamic_growth_steps");
+    if (!is_dynamic) growth_steps_ = 0;
+  }
+}
+
+bool LossScale::unscale(const Array &gradients, WeightArithmetic &arithmetic) {
+  const bool is_finite = arithmetic.scale_and_check(gradients, 1 / state_.scale);
+  if (growth_steps_ == 0) return true;
+  follow(is_finite);
+  return is_finite;
+}
+
+void LossScale::follow(bool is_finite) {
+  if (!is_finite) {
+    state_ = {std::max(state_.scale / 2, 1.0F), 0};
+    return;
+  }
+  if (++state_.good_steps < growth_steps_) return;
+  state_.good_steps = 0;
+  if (std::isfinite(state_.scale * 2)) state_.scale *= 2;
+}
 
 namespace {
 

@@ -8,14 +8,62 @@
 #include <vector>
 
 #include "core/base/json_fwd.h"
+#include "wrappers/nn/array.h"
 #include "wrappers/nn/keras_fields.h"
-#include "wrappers/nn/optimizers/gradient_clipping.h"
-#include "wrappers/nn/optimizers/loss_scale.h"
 #include "wrappers/nn/optimizers/update_rule.h"
 #include "wrappers/nn/schedules/schedule.h"
 #include "wrappers/nn/weights.h"
 
 namespace det::nn {
+
+class WeightArithmetic;
+
+class GradientClipping {
+ public:
+  // "clipnorm", "clipvalue", "global_clipnorm": one of them, or none. Throws Code::invalid.
+  explicit GradientClipping(Fields &fields);
+
+  void clip(const Weights &weights, WeightArithmetic &arithmetic) const;
+
+ private:
+  std::optional<double> norm_;         // of each weight
+  std::optional<double> global_norm_;  // of all of them together
+  std::optional<double> value_;        // of each element
+};
+
+class WeightArithmetic;
+
+// A fixed factor, or one that finds its size: it is halved, and the step skipped, where gradients
+// are not finite, and doubled after so many steps in which they were.
+class LossScale {
+ public:
+  // What changes as it is used, and a checkpoint keeps.
+  struct State {
+    float scale = 0x1p15F;
+    int64_t good_steps = 0;  // since the scale was changed
+  };
+
+  // As Keras takes it under mixed_float16.
+  LossScale() = default;
+  // The fields of Keras' LossScaleOptimizer beside the optimizer. Throws Code::invalid.
+  explicit LossScale(Fields &fields);
+
+  const State &state() const { return state_; }
+  // What is fixed stays as it is.
+  void set_state(const State &state) {
+    if (growth_steps_ > 0) state_ = state;
+  }
+
+  // Divides gradients by it. Says whether they are to be applied: where several ranks train, all
+  // say the same of the same gradients.
+  bool unscale(const Array &gradients, WeightArithmetic &arithmetic);
+
+ private:
+  void follow(bool is_finite);
+
+  State state_;
+  int64_t growth_steps_ = 2000;  // 0: the scale is fixed
+};
 
 class Backend;
 class WeightArithmetic;

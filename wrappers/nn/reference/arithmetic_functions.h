@@ -2,7 +2,7 @@
 #pragma once
 
 #include "wrappers/nn/host_device.h"
-#include "wrappers/nn/operations/elementwise_op.h"
+#include "wrappers/nn/operations/operations.h"
 
 namespace det::nn {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "wrappers/nn/operations/dropout_op.h"
+#include "wrappers/nn/operations/operations.h"
 #include "wrappers/nn/reference/matrix.h"
 
 namespace det::nn {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <vector>
 
-#include "wrappers/nn/operations/dropout_op.h"
+#include "wrappers/nn/operations/operations.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 
 namespace det::nn {

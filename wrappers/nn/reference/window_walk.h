@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "wrappers/nn/operations/sliding_window.h"
+#include "wrappers/nn/operations/operations.h"
 
 namespace det::nn {
 

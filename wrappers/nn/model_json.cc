@@ -1,4 +1,5 @@
-#include "wrappers/nn/keras_versions.h"
+// Models as Keras writes them: read in the form of any of its releases, and written in that
+// of 2.15.
 
 #include <algorithm>
 #include <optional>
@@ -7,6 +8,8 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/json_fwd.h"
+#include "wrappers/nn/graph.h"
 
 namespace det::nn {
 
@@ -171,13 +174,35 @@ bool is_of_keras_3(const Json &value) {
   return value.is_structured() && std::any_of(value.begin(), value.end(), is_of_keras_3);
 }
 
-}  // namespace
-
+// As Keras 2.15 has it, from what it, Keras 2.0 to 2.2 (a Sequential whose configuration is the
+// list of its layers) or Keras 3 writes. Throws Code::unsupported for what only Keras 3 has.
 Json as_keras_2(const Json &described) {
   Json model = described;
   if (is_class(model, "Sequential") && model.contains("config") && model["config"].is_array())
     model["config"] = {{"name", "sequential"}, {"layers", model["config"]}};
   return is_of_keras_3(model) ? Keras3::layer(model) : model;
+}
+
+}  // namespace
+
+std::shared_ptr<Graph> read_model(const Json &described) {
+  Json named = as_keras_2(described);
+  if (named.is_object() && named.contains("config") && named["config"].is_object() &&
+      !named["config"].contains("name"))
+    named["config"]["name"] = "model";
+  if (auto graph = std::dynamic_pointer_cast<Graph>(make_layer(named))) return graph;
+  throw Error(Code::invalid,
+              "reading a model: what is described is a single layer; a model is "
+              "Sequential or Functional");
+}
+
+Json write_model(const Graph &graph) {
+  Json config = graph.config();
+  config["layers"] = graph.described_layers();
+  return {{"class_name", graph.class_name()},
+          {"config", config},
+          {"keras_version", "2.15.0"},
+          {"backend", "tensorflow"}};
 }
 
 }  // namespace det::nn
