@@ -6,7 +6,7 @@
 
 #include "wrappers/nn/array.h"
 #include "wrappers/nn/cuda/cuda_context.h"
-#include "wrappers/nn/operations/sliding_window.h"
+#include "wrappers/nn/operations/operations.h"
 
 namespace det::nn {
 

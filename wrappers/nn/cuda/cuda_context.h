@@ -4,13 +4,36 @@
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
-
+#include <cstddef>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string_view>
 
-#include "wrappers/nn/cuda/memory_pool.h"
-
 namespace det::nn {
+
+// Memory of a GPU, or of the process for exchange with it: given back, it is kept for who asks
+// next, for the system's own takes as long as a step.
+
+class MemoryPool {
+ public:
+  enum class Kind {
+    device,   // both reach it; it lies with the device unless the process looks at it
+    process,  // both reach it; it lies with the process, where it does not move
+  };
+
+  MemoryPool(int device, Kind kind);
+
+  // Of any contents, at an address that all kernels like; freed with the last copy, which keeps the
+  // pool alive. Throws Code::no_memory.
+  std::shared_ptr<std::byte> allocate(size_t bytes);
+  // Whether it is in memory that is in use or kept.
+  bool owns(const void *address) const;
+
+ private:
+  class Blocks;
+  std::shared_ptr<Blocks> blocks_;
+};
 
 // Throw what a call answered, saying what was tried: Code::no_memory, Code::unsupported where there
 // is no device or its driver is too old, else Code::internal.

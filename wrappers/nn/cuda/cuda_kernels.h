@@ -1,10 +1,11 @@
-// What the back end 'cuda' has for each operation, in the file of its name.
+// What the back end 'cuda' has for each operation, and for optimizers.
 #pragma once
 
 #include <algorithm>
 
 #include "wrappers/nn/cuda/cuda_context.h"
 #include "wrappers/nn/operation_kernel.h"
+#include "wrappers/nn/weight_arithmetic.h"
 
 namespace det::nn {
 
@@ -78,5 +79,7 @@ class CudaKernel : public OperationKernel<Op> {
 
   const CudaContextPtr context_;
 };
+
+std::unique_ptr<WeightArithmetic> make_cuda_weight_arithmetic(const CudaContextPtr &context);
 
 }  // namespace det::nn

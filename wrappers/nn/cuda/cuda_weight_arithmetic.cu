@@ -1,10 +1,10 @@
-#include "wrappers/nn/cuda/cuda_weight_arithmetic.h"
+#include "wrappers/nn/cuda/cuda_kernels.h"
 
 #include <cstring>
 #include <unordered_map>
 
 #include "wrappers/nn/cuda/gpu_loops.h"
-#include "wrappers/nn/cuda/total.h"
+#include "wrappers/nn/cuda/sums.h"
 
 namespace det::nn {
 

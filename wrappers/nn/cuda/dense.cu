@@ -1,8 +1,8 @@
 #include "wrappers/nn/cuda/activation_gradient.h"
-#include "wrappers/nn/cuda/column_sums.h"
 #include "wrappers/nn/cuda/cuda_kernels.h"
 #include "wrappers/nn/cuda/narrowed.h"
 #include "wrappers/nn/cuda/product.h"
+#include "wrappers/nn/cuda/sums.h"
 
 namespace det::nn {
 

@@ -1,5 +1,5 @@
-// Loops on the GPU: over elements, and over rows with sums within them. Compiled without nvcc they
-// are queued on an emulated stream and run by the process (tests).
+// Loops on the GPU: over elements, and over rows with sums within them. A build without nvcc names
+// in DET_GPU_LOOPS a header that has RowGroup, for_each() and for_each_row() of its own.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,6 @@
 #ifdef __CUDACC__
 #define DET_DEVICE __device__
 #else
-#include "tests/nn/emulated_cuda/emulated_stream.h"
 #define DET_DEVICE
 #endif
 
@@ -18,7 +17,13 @@ namespace det::nn {
 
 inline constexpr std::string_view giving_work = "giving work to the GPU";
 
-#ifdef __CUDACC__
+}  // namespace det::nn
+
+#ifdef DET_GPU_LOOPS
+#include DET_GPU_LOOPS
+#else
+
+namespace det::nn {
 
 inline constexpr int threads_of_block = 256;
 
@@ -107,46 +112,6 @@ void for_each_row(const CudaContext &context, size_t rows, size_t length, const 
   launch(context, visit_rows<Visit>, rows, threads, rows, visit);
 }
 
-#else
-
-class RowGroup {
- public:
-  template <class Visit>
-  void each(size_t count, const Visit &visit) const {
-    for (size_t i = 0; i < count; ++i) visit(i);
-  }
-  template <class Value>
-  float sum(size_t count, const Value &value) const {
-    double sum = 0;
-    for (size_t i = 0; i < count; ++i) sum += static_cast<double>(value(i));
-    return static_cast<float>(sum);
-  }
-  template <class Value>
-  float largest(size_t count, const Value &value) const {
-    float largest = -__builtin_inff();
-    for (size_t i = 0; i < count; ++i)
-      if (const float one = value(i); one > largest || one != one) largest = one;
-    return largest;
-  }
-  bool is_first() const { return true; }
-};
-
-template <class Visit>
-void for_each(const CudaContext &context, size_t count, const Visit &visit) {
-  const auto work = [=] {
-    for (size_t i = 0; i < count; ++i) visit(i);
-  };
-  check_cuda(emulated::enqueue(context.stream(), work), giving_work);
-}
-
-template <class Visit>
-void for_each_row(const CudaContext &context, size_t rows, size_t, const Visit &visit) {
-  const auto work = [=] {
-    for (size_t row = 0; row < rows; ++row) visit(RowGroup(), row);
-  };
-  check_cuda(emulated::enqueue(context.stream(), work), giving_work);
-}
+}  // namespace det::nn
 
 #endif
-
-}  // namespace det::nn
