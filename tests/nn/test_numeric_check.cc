@@ -6,7 +6,7 @@
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/nn/suite/small_model.h"
-#include "wrappers/nn/reference/activation_functions.h"
+#include "wrappers/nn/element_functions.h"
 
 namespace det::test {
 namespace {

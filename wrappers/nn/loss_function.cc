@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "wrappers/nn/row_loss_arithmetic.h"
+#include "wrappers/nn/loss_arithmetic.h"
 
 namespace det::nn {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "wrappers/nn/cuda/gpu_loops.h"
-#include "wrappers/nn/reference/activation_functions.h"
+#include "wrappers/nn/element_functions.h"
 
 namespace det::nn {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "wrappers/nn/backend.h"
 #include "wrappers/nn/cuda/cuda_context.h"
-#include "wrappers/nn/operation_kernel.h"
 #include "wrappers/nn/weight_arithmetic.h"
 
 namespace det::nn {

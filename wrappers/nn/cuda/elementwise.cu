@@ -3,8 +3,7 @@
 #include "wrappers/nn/cuda/moves.h"
 #include "wrappers/nn/cuda/rounded.h"
 #include "wrappers/nn/cuda/sums.h"
-#include "wrappers/nn/reference/activation_functions.h"
-#include "wrappers/nn/reference/arithmetic_functions.h"
+#include "wrappers/nn/element_functions.h"
 
 namespace det::nn {
 

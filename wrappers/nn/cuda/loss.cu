@@ -3,7 +3,7 @@
 #include "wrappers/nn/cuda/cuda_kernels.h"
 #include "wrappers/nn/cuda/gpu_loops.h"
 #include "wrappers/nn/cuda/sums.h"
-#include "wrappers/nn/row_loss_arithmetic.h"
+#include "wrappers/nn/loss_arithmetic.h"
 
 namespace det::nn {
 

@@ -6,8 +6,8 @@
 #include "wrappers/nn/cuda/moves.h"
 #include "wrappers/nn/cuda/product.h"
 #include "wrappers/nn/cuda/sums.h"
+#include "wrappers/nn/element_functions.h"
 #include "wrappers/nn/operations/operations.h"
-#include "wrappers/nn/reference/activation_functions.h"
 
 namespace det::nn {
 

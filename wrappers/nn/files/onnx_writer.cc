@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "wrappers/nn/files/onnx_graph.h"
 #include "wrappers/nn/files/onnx_operations.h"
 
 namespace det::nn {

@@ -1,11 +1,63 @@
 #include <cstring>
+#include <optional>
 
-#include "wrappers/nn/onednn/laid_out.h"
 #include "wrappers/nn/onednn/onednn_kernels.h"
+#include "wrappers/nn/onednn/onednn_primitive.h"
 #include "wrappers/nn/onednn/sums_gradient.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 
 namespace det::nn {
+
+// Arrays in the layouts that primitives want.
+
+// An array of ours, or where a primitive wants another layout, a copy of it.
+class Reordered {
+ public:
+  Reordered(const std::shared_ptr<OnednnContext> &context, const MemoryDesc &ours,
+            const Array &array, const MemoryDesc &theirs);
+
+  // What the primitive works on.
+  const MemoryDesc &desc() const { return theirs_; }
+  void *raw() const { return copy_ ? copy_.raw() : array_.raw(); }
+
+  // Before a primitive that reads it, and after one that writes it.
+  void bring_in() const {
+    if (in_) in_->run();
+  }
+  void bring_out() const {
+    if (out_) out_->run();
+  }
+
+ private:
+  const MemoryDesc theirs_;
+  const Array array_;
+  Array copy_;
+  std::optional<OnednnPrimitive> in_, out_;
+};
+
+namespace {
+
+OnednnPrimitive reordering(const std::shared_ptr<OnednnContext> &context, const MemoryDesc &from,
+                           void *from_data, const MemoryDesc &to, void *to_data) {
+  const dnnl::reorder::primitive_desc prepared(context->engine, from, context->engine, to,
+                                               usual_attributes());
+  OnednnPrimitive made(context, dnnl::reorder(prepared), prepared.scratchpad_desc());
+  made.with(DNNL_ARG_FROM, from, from_data).with(DNNL_ARG_TO, to, to_data);
+  return made;
+}
+
+}  // namespace
+
+Reordered::Reordered(const std::shared_ptr<OnednnContext> &context, const MemoryDesc &ours,
+                     const Array &array, const MemoryDesc &theirs)
+    : theirs_(theirs), array_(array) {
+  if (ours == theirs) return;
+  // Blocks may be filled up behind the last element.
+  const auto floats = static_cast<int64_t>(theirs.get_size() / sizeof(float));
+  copy_ = Array({{floats}, Dtype::f32});
+  in_.emplace(reordering(context, ours, array.raw(), theirs, copy_.raw()));
+  out_.emplace(reordering(context, theirs, copy_.raw(), ours, array.raw()));
+}
 
 namespace {
 
@@ -51,7 +103,7 @@ ConvolutionShape shape_of(const Window &window) {
           pair(window.after, 0)};
 }
 
-class OnednnConvolution : public ReferenceKernel<ConvolutionOp> {
+class OnednnConvolution : public OperationKernel<ConvolutionOp> {
   // Channels last, unless only plain loops can do that.
   template <class Describe>
   auto in_best_layout(const Describe &describe) const {
@@ -73,7 +125,7 @@ class OnednnConvolution : public ReferenceKernel<ConvolutionOp> {
  public:
   OnednnConvolution(const ConvolutionOp &op, const Operands &operands,
                     const OnednnContextPtr &context)
-      : ReferenceKernel(op, operands),
+      : OperationKernel(op, operands),
         context_(context),
         shape_(shape_of(op.window)),
         x_(image_desc(input(0).shape())),
@@ -102,7 +154,7 @@ class OnednnConvolution : public ReferenceKernel<ConvolutionOp> {
  private:
   // A primitive between arrays that are brought to it and from it.
   struct Stage {
-    std::vector<std::unique_ptr<LaidOut>> read, written;
+    std::vector<std::unique_ptr<Reordered>> read, written;
     std::optional<OnednnPrimitive> primitive;
 
     void run() const {
@@ -119,7 +171,7 @@ class OnednnConvolution : public ReferenceKernel<ConvolutionOp> {
   void add(Stage &stage, bool is_written, int argument, const MemoryDesc &ours, const Array &array,
            const MemoryDesc &theirs) const {
     auto &list = is_written ? stage.written : stage.read;
-    list.push_back(std::make_unique<LaidOut>(context_, ours, array, theirs));
+    list.push_back(std::make_unique<Reordered>(context_, ours, array, theirs));
     stage.primitive->with(argument, list.back()->desc(), list.back()->raw());
   }
 

@@ -1,10 +1,10 @@
 #include <optional>
 
+#include "wrappers/nn/element_functions.h"
 #include "wrappers/nn/onednn/onednn_kernels.h"
 #include "wrappers/nn/onednn/shares.h"
 #include "wrappers/nn/onednn/small_products.h"
 #include "wrappers/nn/onednn/sums_gradient.h"
-#include "wrappers/nn/reference/activation_functions.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 
 namespace det::nn {
@@ -15,10 +15,10 @@ constexpr size_t few_rows = 3;            // fewer and the kernel is read but on
 constexpr size_t few_products = 1 << 14;  // of all rows: oneDNN needs some microseconds to begin
 
 // What both ways of computing share.
-class QuickDense : public ReferenceKernel<DenseOp> {
+class DenseKernel : public OperationKernel<DenseOp> {
  public:
-  QuickDense(const DenseOp &op, const Operands &operands, const OnednnContext &context)
-      : ReferenceKernel(op, operands),
+  DenseKernel(const DenseOp &op, const Operands &operands, const OnednnContext &context)
+      : OperationKernel(op, operands),
         products_{output().size() / static_cast<size_t>(output().shape().back()),
                   static_cast<size_t>(input(1).shape()[0]),
                   static_cast<size_t>(input(1).shape()[1])},
@@ -45,9 +45,9 @@ class QuickDense : public ReferenceKernel<DenseOp> {
   const size_t bias_shares_;
 };
 
-class SmallDense : public QuickDense {
+class SmallDense : public DenseKernel {
  public:
-  using QuickDense::QuickDense;
+  using DenseKernel::DenseKernel;
 
   void forward() override {
     products_.forward(input(0).data(), input(1).data(), has_bias() ? input(2).data() : nullptr,
@@ -65,10 +65,10 @@ class SmallDense : public QuickDense {
   }
 };
 
-class OnednnDense : public QuickDense {
+class OnednnDense : public DenseKernel {
  public:
   OnednnDense(const DenseOp &op, const Operands &operands, const OnednnContextPtr &context)
-      : QuickDense(op, operands, *context), context_(context), forward_(make_forward()) {
+      : DenseKernel(op, operands, *context), context_(context), forward_(make_forward()) {
     const auto [rows, in, out] = sizes();
     if (input_gradient(0))
       of_input_ =

@@ -9,11 +9,11 @@ namespace {
 
 constexpr size_t few_elements = 1024;
 
-class OnednnActivation : public ReferenceKernel<ActivationOp> {
+class OnednnActivation : public OperationKernel<ActivationOp> {
  public:
   OnednnActivation(const ActivationOp &op, const Operands &operands,
                    const OnednnContextPtr &context)
-      : ReferenceKernel(op, operands) {
+      : OperationKernel(op, operands) {
     const dnnl::algorithm function = function_of(op.activation);
     const float alpha = op.activation == Activation::leaky_relu || op.activation == Activation::elu
                             ? op.alpha
@@ -44,10 +44,10 @@ class OnednnActivation : public ReferenceKernel<ActivationOp> {
   std::optional<OnednnPrimitive> forward_, backward_;
 };
 
-class OnednnSoftmax : public ReferenceKernel<SoftmaxOp> {
+class OnednnSoftmax : public OperationKernel<SoftmaxOp> {
  public:
   OnednnSoftmax(const SoftmaxOp &op, const Operands &operands, const OnednnContextPtr &context)
-      : ReferenceKernel(op, operands) {
+      : OperationKernel(op, operands) {
     const int64_t length = output().shape().back();
     const MemoryDesc array = row_major({static_cast<int64_t>(output().size()) / length, length});
     const auto forward = describe_softmax(context->engine, array, usual_attributes());

@@ -39,10 +39,10 @@ struct Matrices {
   }
 };
 
-class OnednnMatMul : public ReferenceKernel<BatchedMatMulOp> {
+class OnednnMatMul : public OperationKernel<BatchedMatMulOp> {
  public:
   OnednnMatMul(const BatchedMatMulOp &op, const Operands &operands, const OnednnContextPtr &context)
-      : ReferenceKernel(op, operands), context_(context) {
+      : OperationKernel(op, operands), context_(context) {
     const Matrices a(input(0), op.transpose_a);
     const Matrices b(input(1), op.transpose_b);
     forward_ = product(a, b, output());

@@ -4,7 +4,6 @@
 
 #include "core/base/vectorised.h"
 #include "wrappers/nn/row_arithmetic.h"
-#include "wrappers/nn/row_products.h"
 
 namespace det::nn {
 

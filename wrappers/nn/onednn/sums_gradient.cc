@@ -1,8 +1,8 @@
 #include "wrappers/nn/onednn/sums_gradient.h"
 
 #include "core/base/vectorised.h"
+#include "wrappers/nn/element_functions.h"
 #include "wrappers/nn/onednn/shares.h"
-#include "wrappers/nn/reference/activation_functions.h"
 
 namespace det::nn {
 

@@ -30,10 +30,10 @@ void for_each_origin(const Shape &y, const std::vector<size_t> &strides, const V
 
 // What comes from one place each, or from one place for several.
 template <class Op>
-class OriginKernel : public ReferenceKernel<Op> {
+class OriginKernel : public OperationKernel<Op> {
  public:
   OriginKernel(const Op &op, const Operands &operands, const std::vector<size_t> &strides)
-      : ReferenceKernel<Op>(op, operands) {
+      : OperationKernel<Op>(op, operands) {
     origins_.reserve(this->output().size());
     for_each_origin(this->output().shape(), strides,
                     [&](size_t, size_t from) { origins_.push_back(from); });
@@ -79,9 +79,9 @@ struct Blocks {
   size_t before = 1, along, after = 1;
 };
 
-class ConcatenateKernel : public ReferenceKernel<ConcatenateOp> {
+class ConcatenateKernel : public OperationKernel<ConcatenateOp> {
  public:
-  using ReferenceKernel::ReferenceKernel;
+  using OperationKernel::OperationKernel;
 
   void forward() override {
     for_each_part([&](size_t i, size_t part, size_t whole, size_t size) {
@@ -111,9 +111,9 @@ class ConcatenateKernel : public ReferenceKernel<ConcatenateOp> {
   }
 };
 
-class SliceKernel : public ReferenceKernel<SliceOp> {
+class SliceKernel : public OperationKernel<SliceOp> {
  public:
-  using ReferenceKernel::ReferenceKernel;
+  using OperationKernel::OperationKernel;
 
   void forward() override {
     for_each_part([&](size_t part, size_t whole, size_t size) {
@@ -140,9 +140,9 @@ class SliceKernel : public ReferenceKernel<SliceOp> {
   }
 };
 
-class ReverseKernel : public ReferenceKernel<ReverseOp> {
+class ReverseKernel : public OperationKernel<ReverseOp> {
  public:
-  using ReferenceKernel::ReferenceKernel;
+  using OperationKernel::OperationKernel;
 
   void forward() override { reverse(input(0), output()); }
   void backward() override { reverse(output_gradient(), input_gradient(0)); }

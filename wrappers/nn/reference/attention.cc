@@ -8,9 +8,9 @@ namespace det::nn {
 
 namespace {
 
-class BatchedMatMulKernel : public ReferenceKernel<BatchedMatMulOp> {
+class BatchedMatMulKernel : public OperationKernel<BatchedMatMulOp> {
  public:
-  using ReferenceKernel::ReferenceKernel;
+  using OperationKernel::OperationKernel;
 
   void forward() override {
     for_each_batch(output(), [&](size_t batch, const Matrix &c) {
@@ -58,9 +58,9 @@ class BatchedMatMulKernel : public ReferenceKernel<BatchedMatMulOp> {
   }
 };
 
-class AttentionMaskKernel : public ReferenceKernel<AttentionMaskOp> {
+class AttentionMaskKernel : public OperationKernel<AttentionMaskOp> {
  public:
-  using ReferenceKernel::ReferenceKernel;
+  using OperationKernel::OperationKernel;
 
   void forward() override {
     const Shape &sizes = output().shape();

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "wrappers/nn/reference/activation_functions.h"
+#include "wrappers/nn/element_functions.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 #include "wrappers/nn/reference/window_walk.h"
 
@@ -8,10 +8,10 @@ namespace det::nn {
 
 namespace {
 
-class ConvolutionKernel : public ReferenceKernel<ConvolutionOp> {
+class ConvolutionKernel : public OperationKernel<ConvolutionOp> {
  public:
   ConvolutionKernel(const ConvolutionOp &op, const Operands &operands)
-      : ReferenceKernel(op, operands),
+      : OperationKernel(op, operands),
         groups_(static_cast<size_t>(op.groups)),
         in_(static_cast<size_t>(input(1).shape()[2])),
         out_(static_cast<size_t>(input(1).shape()[3]) / groups_),

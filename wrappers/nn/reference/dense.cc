@@ -1,16 +1,16 @@
 #include <algorithm>
 
-#include "wrappers/nn/reference/activation_functions.h"
+#include "wrappers/nn/element_functions.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 
 namespace det::nn {
 
 namespace {
 
-class DenseKernel : public ReferenceKernel<DenseOp> {
+class DenseKernel : public OperationKernel<DenseOp> {
  public:
   DenseKernel(const DenseOp &op, const Operands &operands)
-      : ReferenceKernel(op, operands),
+      : OperationKernel(op, operands),
         in_(static_cast<size_t>(input(1).shape()[0])),
         out_(static_cast<size_t>(input(1).shape()[1])),
         rows_(output().size() / std::max<size_t>(out_, 1)),

@@ -6,10 +6,10 @@ namespace det::nn {
 
 namespace {
 
-class DropoutKernel : public ReferenceKernel<DropoutOp> {
+class DropoutKernel : public OperationKernel<DropoutOp> {
  public:
   DropoutKernel(const DropoutOp &op, const Operands &operands)
-      : ReferenceKernel(op, operands), is_kept_(draws()) {}
+      : OperationKernel(op, operands), is_kept_(draws()) {}
 
   void forward() override {
     DropoutDraws drawn(op_.seed.value_or(operands_.state->seed), operands_.stream,

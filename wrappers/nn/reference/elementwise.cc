@@ -2,17 +2,18 @@
 #include <cmath>
 #include <cstring>
 
-#include "wrappers/nn/reference/activation_functions.h"
-#include "wrappers/nn/reference/arithmetic_functions.h"
+#include "core/base/half.h"
+#include "core/base/vectorised.h"
+#include "wrappers/nn/element_functions.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 
 namespace det::nn {
 
 namespace {
 
-class ActivationKernel : public ReferenceKernel<ActivationOp> {
+class ActivationKernel : public OperationKernel<ActivationOp> {
  public:
-  using ReferenceKernel::ReferenceKernel;
+  using OperationKernel::OperationKernel;
 
   void forward() override {
     const auto x = input(0).elements();
@@ -30,9 +31,9 @@ class ActivationKernel : public ReferenceKernel<ActivationOp> {
   }
 };
 
-class ReluKernel : public ReferenceKernel<ReluOp> {
+class ReluKernel : public OperationKernel<ReluOp> {
  public:
-  using ReferenceKernel::ReferenceKernel;
+  using OperationKernel::OperationKernel;
 
   void forward() override {
     const auto x = input(0).elements();
@@ -48,9 +49,9 @@ class ReluKernel : public ReferenceKernel<ReluOp> {
   }
 };
 
-class ScaleKernel : public ReferenceKernel<ScaleOp> {
+class ScaleKernel : public OperationKernel<ScaleOp> {
  public:
-  using ReferenceKernel::ReferenceKernel;
+  using OperationKernel::OperationKernel;
 
   void forward() override { scale(input(0), output(), op_.offset); }
   void backward() override { scale(output_gradient(), input_gradient(0), 0); }
@@ -61,9 +62,9 @@ class ScaleKernel : public ReferenceKernel<ScaleOp> {
   }
 };
 
-class SoftmaxKernel : public ReferenceKernel<SoftmaxOp> {
+class SoftmaxKernel : public OperationKernel<SoftmaxOp> {
  public:
-  using ReferenceKernel::ReferenceKernel;
+  using OperationKernel::OperationKernel;
 
   void forward() override {
     for_each_row([&](size_t begin, size_t length) {
@@ -98,9 +99,9 @@ class SoftmaxKernel : public ReferenceKernel<SoftmaxOp> {
   }
 };
 
-class ReshapeKernel : public ReferenceKernel<ReshapeOp> {
+class ReshapeKernel : public OperationKernel<ReshapeOp> {
  public:
-  using ReferenceKernel::ReferenceKernel;
+  using OperationKernel::OperationKernel;
 
   void forward() override { copy(input(0), output()); }
   void backward() override { copy(output_gradient(), input_gradient(0)); }
@@ -111,9 +112,9 @@ class ReshapeKernel : public ReferenceKernel<ReshapeOp> {
   }
 };
 
-class FunctionKernel : public ReferenceKernel<FunctionOp> {
+class FunctionKernel : public OperationKernel<FunctionOp> {
  public:
-  using ReferenceKernel::ReferenceKernel;
+  using OperationKernel::OperationKernel;
 
   void forward() override {
     if (op_.function == Function::whole) {
@@ -171,9 +172,9 @@ class FunctionKernel : public ReferenceKernel<FunctionOp> {
   }
 };
 
-class ArithmeticKernel : public ReferenceKernel<ArithmeticOp> {
+class ArithmeticKernel : public OperationKernel<ArithmeticOp> {
  public:
-  using ReferenceKernel::ReferenceKernel;
+  using OperationKernel::OperationKernel;
 
   void forward() override {
     const auto x = input(0).elements();
@@ -236,6 +237,38 @@ std::unique_ptr<Kernel> reference_kernel(const FunctionOp &op, const Operands &o
 
 std::unique_ptr<Kernel> reference_kernel(const ArithmeticOp &op, const Operands &operands) {
   return std::make_unique<ArithmeticKernel>(op, operands);
+}
+
+namespace {
+
+DET_VECTORISED
+void round_to_bf16(const float *from, float *to, size_t count) {
+  for (size_t i = 0; i < count; ++i) to[i] = from_bf16(to_bf16(from[i]));
+}
+
+DET_VECTORISED
+void round_to_half(const float *from, float *to, size_t count) {
+  for (size_t i = 0; i < count; ++i) to[i] = from_half(to_half(from[i]));
+}
+
+class RoundingKernel : public OperationKernel<RoundingOp> {
+ public:
+  using OperationKernel::OperationKernel;
+
+  void forward() override { round(input(0), output()); }
+  void backward() override { round(output_gradient(), input_gradient(0)); }
+
+ private:
+  void round(const Array &from, const Array &to) const {
+    const auto round_all = op_.to == Dtype::bf16 ? round_to_bf16 : round_to_half;
+    round_all(from.data(), to.data(), to.size());
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> reference_kernel(const RoundingOp &op, const Operands &operands) {
+  return std::make_unique<RoundingKernel>(op, operands);
 }
 
 }  // namespace det::nn

@@ -6,10 +6,10 @@ namespace det::nn {
 
 namespace {
 
-class EmbeddingKernel : public ReferenceKernel<EmbeddingOp> {
+class EmbeddingKernel : public OperationKernel<EmbeddingOp> {
  public:
   EmbeddingKernel(const EmbeddingOp &op, const Operands &operands)
-      : ReferenceKernel(op, operands),
+      : OperationKernel(op, operands),
         rows_(static_cast<size_t>(input(1).shape()[0])),
         features_(static_cast<size_t>(input(1).shape()[1])) {}
 

@@ -78,10 +78,10 @@ void through_moments(const Array &dx, const NormalizedGroup &group, float invers
   });
 }
 
-class BatchNormalizationKernel : public ReferenceKernel<BatchNormalizationOp> {
+class BatchNormalizationKernel : public OperationKernel<BatchNormalizationOp> {
  public:
   BatchNormalizationKernel(const BatchNormalizationOp &op, const Operands &operands)
-      : ReferenceKernel(op, operands), channels_(size_of(op.axis, op.axis + 1)) {
+      : OperationKernel(op, operands), channels_(size_of(op.axis, op.axis + 1)) {
     used_.resize(channels_);
   }
 
@@ -163,10 +163,10 @@ class BatchNormalizationKernel : public ReferenceKernel<BatchNormalizationOp> {
   std::vector<MeanAndVariance> used_;  // by forward(), for each channel
 };
 
-class LayerNormalizationKernel : public ReferenceKernel<LayerNormalizationOp> {
+class LayerNormalizationKernel : public OperationKernel<LayerNormalizationOp> {
  public:
   LayerNormalizationKernel(const LayerNormalizationOp &op, const Operands &operands)
-      : ReferenceKernel(op, operands),
+      : OperationKernel(op, operands),
         length_(static_cast<size_t>(input(0).shape().back())),
         rows_(input(0).size() / std::max<size_t>(length_, 1)),
         used_(rows_) {}

@@ -8,10 +8,10 @@ namespace det::nn {
 
 namespace {
 
-class PoolingKernel : public ReferenceKernel<PoolingOp> {
+class PoolingKernel : public OperationKernel<PoolingOp> {
  public:
   PoolingKernel(const PoolingOp &op, const Operands &operands)
-      : ReferenceKernel(op, operands),
+      : OperationKernel(op, operands),
         channels_(static_cast<size_t>(output().shape()[3])),
         counts_(output().size()),
         largest_(op.pooling == Pooling::max ? output().size() : 0) {}

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "wrappers/nn/operation_kernel.h"
+#include "wrappers/nn/backend.h"
 
 namespace det::nn {
 
@@ -46,12 +46,5 @@ std::unique_ptr<Kernel> reference_kernel(const SoftmaxOp &op, const Operands &op
 std::unique_ptr<Kernel> reference_kernel(const SparseCrossEntropyOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const SparseLossOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const TransposeOp &op, const Operands &operands);
-
-// What reference_kernel() gives.
-template <class Op>
-class ReferenceKernel : public OperationKernel<Op> {
- public:
-  using OperationKernel<Op>::OperationKernel;
-};
 
 }  // namespace det::nn

@@ -77,10 +77,10 @@ void give_back(const float *dy, const uint8_t *from, Places window, float *dx, s
   }
 }
 
-class QuickMaxPooling : public ReferenceKernel<PoolingOp> {
+class VectorisedMaxPooling : public OperationKernel<PoolingOp> {
  public:
-  QuickMaxPooling(const PoolingOp &op, const Operands &operands, const OnednnContext &context)
-      : ReferenceKernel(op, operands),
+  VectorisedMaxPooling(const PoolingOp &op, const Operands &operands, const OnednnContext &context)
+      : OperationKernel(op, operands),
         channels_(static_cast<size_t>(output().shape()[3])),
         images_(static_cast<size_t>(output().shape()[0])),
         shares_(shares_of(context, input(0).size())),
@@ -153,7 +153,7 @@ std::unique_ptr<Kernel> onednn_kernel(const PoolingOp &op, const Operands &opera
   const bool fits_a_byte = op.window.size[0] * op.window.size[1] < nowhere;
   if (op.pooling != Pooling::max || !fits_a_byte || operands.outputs.at(0).size() == 0)
     return nullptr;
-  return std::make_unique<QuickMaxPooling>(op, operands, *context);
+  return std::make_unique<VectorisedMaxPooling>(op, operands, *context);
 }
 
 }  // namespace det::nn

@@ -4,17 +4,17 @@
 #include "wrappers/nn/onednn/onednn_kernels.h"
 #include "wrappers/nn/onednn/shares.h"
 #include "wrappers/nn/reference/reference_kernels.h"
-#include "wrappers/nn/row_exponentials.h"
+#include "wrappers/nn/row_arithmetic.h"
 
 namespace det::nn {
 
 namespace {
 
-class QuickSparseCrossEntropy : public ReferenceKernel<SparseCrossEntropyOp> {
+class VectorisedSparseCrossEntropy : public OperationKernel<SparseCrossEntropyOp> {
  public:
-  QuickSparseCrossEntropy(const SparseCrossEntropyOp &op, const Operands &operands,
-                          const OnednnContext &context)
-      : ReferenceKernel(op, operands),
+  VectorisedSparseCrossEntropy(const SparseCrossEntropyOp &op, const Operands &operands,
+                               const OnednnContext &context)
+      : OperationKernel(op, operands),
         classes_(static_cast<size_t>(input(0).shape().back())),
         rows_(input(1).size()),
         shares_(shares_of(context, input(0).size())),
@@ -62,7 +62,7 @@ class QuickSparseCrossEntropy : public ReferenceKernel<SparseCrossEntropyOp> {
 std::unique_ptr<Kernel> onednn_kernel(const SparseCrossEntropyOp &op, const Operands &operands,
                                       const OnednnContextPtr &context) {
   if (operands.inputs.at(0).size() == 0) return nullptr;
-  return std::make_unique<QuickSparseCrossEntropy>(op, operands, *context);
+  return std::make_unique<VectorisedSparseCrossEntropy>(op, operands, *context);
 }
 
 }  // namespace det::nn

@@ -76,11 +76,11 @@ void turn_row_back(const float *gradient, const float *normal, float mean, float
   for (size_t i = 0; i < length; ++i) dx[i] = inverse * (gradient[i] - mean - normal[i] * slope);
 }
 
-class QuickLayerNormalization : public ReferenceKernel<LayerNormalizationOp> {
+class VectorisedLayerNormalization : public OperationKernel<LayerNormalizationOp> {
  public:
-  QuickLayerNormalization(const LayerNormalizationOp &op, const Operands &operands,
-                          const OnednnContext &context)
-      : ReferenceKernel(op, operands),
+  VectorisedLayerNormalization(const LayerNormalizationOp &op, const Operands &operands,
+                               const OnednnContext &context)
+      : OperationKernel(op, operands),
         length_(static_cast<size_t>(input(0).shape().back())),
         rows_(input(0).size() / length_),
         shares_(shares_of(context, input(0).size())),
@@ -169,7 +169,7 @@ class QuickLayerNormalization : public ReferenceKernel<LayerNormalizationOp> {
 std::unique_ptr<Kernel> onednn_kernel(const LayerNormalizationOp &op, const Operands &operands,
                                       const OnednnContextPtr &context) {
   if (operands.inputs.at(0).size() == 0) return nullptr;
-  return std::make_unique<QuickLayerNormalization>(op, operands, *context);
+  return std::make_unique<VectorisedLayerNormalization>(op, operands, *context);
 }
 
 }  // namespace det::nn

@@ -17,10 +17,10 @@ size_t axes_that_stay(const TransposeOp &op) {
   return stay;
 }
 
-class QuickTranspose : public ReferenceKernel<TransposeOp> {
+class VectorisedTranspose : public OperationKernel<TransposeOp> {
  public:
-  QuickTranspose(const TransposeOp &op, const Operands &operands, const OnednnContext &context)
-      : ReferenceKernel(op, operands), shares_(shares_of(context, output().size())) {
+  VectorisedTranspose(const TransposeOp &op, const Operands &operands, const OnednnContext &context)
+      : OperationKernel(op, operands), shares_(shares_of(context, output().size())) {
     const Shape &x = input(0).shape();
     const size_t moved = x.size() - axes_that_stay(op);
     for (size_t axis = moved; axis < x.size(); ++axis) block_ *= static_cast<size_t>(x[axis]);
@@ -69,7 +69,7 @@ class QuickTranspose : public ReferenceKernel<TransposeOp> {
 std::unique_ptr<Kernel> onednn_kernel(const TransposeOp &op, const Operands &operands,
                                       const OnednnContextPtr &context) {
   if (axes_that_stay(op) == 0 || operands.outputs.at(0).size() == 0) return nullptr;
-  return std::make_unique<QuickTranspose>(op, operands, *context);
+  return std::make_unique<VectorisedTranspose>(op, operands, *context);
 }
 
 }  // namespace det::nn

@@ -27,7 +27,7 @@ void add_squares(double *sums, const float *x, const float *mean, size_t channel
 }
 
 DET_VECTORISED
-void add_products(double *sums, const float *dy, const float *x, const float *mean,
+void add_off_products(double *sums, const float *dy, const float *x, const float *mean,
                   size_t channels) {
   for (size_t c = 0; c < channels; ++c)
     sums[c] += static_cast<double>(dy[c]) * static_cast<double>(x[c] - mean[c]);
@@ -46,11 +46,11 @@ void turn_back(const float *dy, const float *x, const float *mean, const float *
     dx[c] = by[c] * (dy[c] - shift[c] - (x[c] - mean[c]) * slope[c]);
 }
 
-class QuickBatchNormalization : public ReferenceKernel<BatchNormalizationOp> {
+class VectorisedBatchNormalization : public OperationKernel<BatchNormalizationOp> {
  public:
-  QuickBatchNormalization(const BatchNormalizationOp &op, const Operands &operands,
-                          const OnednnContext &context)
-      : ReferenceKernel(op, operands),
+  VectorisedBatchNormalization(const BatchNormalizationOp &op, const Operands &operands,
+                               const OnednnContext &context)
+      : OperationKernel(op, operands),
         channels_(static_cast<size_t>(input(0).shape().back())),
         records_(input(0).size() / channels_),
         shares_(shares_of(context, input(0).size())),
@@ -77,7 +77,7 @@ class QuickBatchNormalization : public ReferenceKernel<BatchNormalizationOp> {
     for_each_record([&](Sums &sums, size_t at) {
       const float *dy = output_gradient().data() + at;
       add_to(sums[0].data(), dy, channels_);
-      add_products(sums[1].data(), dy, input(0).data() + at, mean_.data(), channels_);
+      add_off_products(sums[1].data(), dy, input(0).data() + at, mean_.data(), channels_);
     });
     add_up(0, sums_);
     add_up(1, products_);
@@ -155,7 +155,7 @@ std::unique_ptr<Kernel> onednn_kernel(const BatchNormalizationOp &op, const Oper
   const Array &x = operands.inputs.at(0);
   if (!op.is_training || op.has_mask || op.axis + 1 != x.shape().size() || x.size() == 0)
     return nullptr;
-  return std::make_unique<QuickBatchNormalization>(op, operands, *context);
+  return std::make_unique<VectorisedBatchNormalization>(op, operands, *context);
 }
 
 }  // namespace det::nn

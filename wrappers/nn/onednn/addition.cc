@@ -10,10 +10,10 @@ namespace det::nn {
 
 namespace {
 
-class QuickAddition : public ReferenceKernel<ArithmeticOp> {
+class VectorisedAddition : public OperationKernel<ArithmeticOp> {
  public:
-  QuickAddition(const ArithmeticOp &op, const Operands &operands, const OnednnContext &context)
-      : ReferenceKernel(op, operands),
+  VectorisedAddition(const ArithmeticOp &op, const Operands &operands, const OnednnContext &context)
+      : OperationKernel(op, operands),
         period_(input(1).size()),
         shares_(shares_of(context, output().size())) {}
 
@@ -60,7 +60,7 @@ class QuickAddition : public ReferenceKernel<ArithmeticOp> {
 std::unique_ptr<Kernel> onednn_kernel(const ArithmeticOp &op, const Operands &operands,
                                       const OnednnContextPtr &context) {
   if (op.arithmetic != Arithmetic::add || operands.outputs.at(0).size() == 0) return nullptr;
-  return std::make_unique<QuickAddition>(op, operands, *context);
+  return std::make_unique<VectorisedAddition>(op, operands, *context);
 }
 
 }  // namespace det::nn

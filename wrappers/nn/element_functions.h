@@ -1,4 +1,4 @@
-// Each activation and its derivative, of one element: for processors and GPUs.
+// Functions of one element and of two, and their derivatives: for processors and GPUs.
 #pragma once
 
 #include <cmath>
@@ -6,8 +6,11 @@
 
 #include "wrappers/nn/activation.h"
 #include "wrappers/nn/host_device.h"
+#include "wrappers/nn/operations/operations.h"
 
 namespace det::nn {
+
+// Each activation and its derivative, of one element: for processors and GPUs.
 
 inline constexpr float selu_scale = 1.05070098735548F;
 inline constexpr float selu_alpha = 1.67326324235437F;
@@ -103,6 +106,52 @@ DET_HOST_DEVICE inline float derivative(Activation activation, float x, float y,
       return x > 0 ? 1 : alpha;
   }
   __builtin_unreachable();
+}
+
+// What is computed of two elements, and its derivatives: for processors and GPUs.
+
+DET_HOST_DEVICE inline float joined(Arithmetic arithmetic, float x, float y) {
+  switch (arithmetic) {
+    case Arithmetic::add:
+      return x + y;
+    case Arithmetic::subtract:
+      return x - y;
+    case Arithmetic::multiply:
+      return x * y;
+    case Arithmetic::maximum:
+      return x >= y ? x : y;
+    default:
+      return x <= y ? x : y;
+  }
+}
+
+// Of equal ones the first is the larger, and the smaller.
+DET_HOST_DEVICE inline float slope_of_first(Arithmetic arithmetic, float x, float y) {
+  switch (arithmetic) {
+    case Arithmetic::multiply:
+      return y;
+    case Arithmetic::maximum:
+      return x >= y ? 1 : 0;
+    case Arithmetic::minimum:
+      return x <= y ? 1 : 0;
+    default:
+      return 1;
+  }
+}
+
+DET_HOST_DEVICE inline float slope_of_second(Arithmetic arithmetic, float x, float y) {
+  switch (arithmetic) {
+    case Arithmetic::add:
+      return 1;
+    case Arithmetic::subtract:
+      return -1;
+    case Arithmetic::multiply:
+      return x;
+    case Arithmetic::maximum:
+      return x >= y ? 0 : 1;
+    default:
+      return x <= y ? 0 : 1;
+  }
 }
 
 }  // namespace det::nn

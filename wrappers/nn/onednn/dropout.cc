@@ -26,10 +26,10 @@ void leave_out(const float *from, const float *factors, float *to, size_t count)
   for (size_t i = 0; i < count; ++i) to[i] = factors[i] != 0 ? from[i] * factors[i] : 0;
 }
 
-class QuickDropout : public ReferenceKernel<DropoutOp> {
+class VectorisedDropout : public OperationKernel<DropoutOp> {
  public:
-  QuickDropout(const DropoutOp &op, const Operands &operands, const OnednnContext &context)
-      : ReferenceKernel(op, operands),
+  VectorisedDropout(const DropoutOp &op, const Operands &operands, const OnednnContext &context)
+      : OperationKernel(op, operands),
         fours_((input(0).size() + 3) / 4),
         shares_(shares_of(context, input(0).size())),
         factors_(4 * fours_) {}
@@ -61,7 +61,7 @@ class QuickDropout : public ReferenceKernel<DropoutOp> {
 std::unique_ptr<Kernel> onednn_kernel(const DropoutOp &op, const Operands &operands,
                                       const OnednnContextPtr &context) {
   if (op.is_spatial) return nullptr;
-  return std::make_unique<QuickDropout>(op, operands, *context);
+  return std::make_unique<VectorisedDropout>(op, operands, *context);
 }
 
 }  // namespace det::nn
