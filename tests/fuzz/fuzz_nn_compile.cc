@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const nn::Batch batch{{nn::Array({{2, 2}, nn::Dtype::f32})}, {nn::Array(type)}, {}};
     try {
       model.test_on_batch(batch);
-      (void)model.metrics();
+      (void)model.training().metrics();
       model.train_on_batch(batch);
     } catch (const Error &e) {
       if (e.code != Code::invalid && e.code != Code::state) std::abort();

@@ -36,9 +36,9 @@ class Compared {
 
   double loss(const Array &predicted, const Array &truth, const std::vector<double> &classes,
               const std::vector<Array> &weights = {}) {
-    model_.reset_metrics();
+    model_.training().reset_metrics();
     model_.test_on_batch({{predicted}, {truth}, weights, classes});
-    return model_.metrics()[0];
+    return model_.training().metrics()[0];
   }
 
  private:

@@ -32,7 +32,7 @@ void test_gradients_may_be_observed(void **) {
     for (Model *model : {&pair.loops, &pair.other}) {
       auto &gradients = seen[model];
       gradients.assign(model->weights().all().size(), {});
-      Model::GradientObserver observer;
+      nn::GradientObserver observer;
       if (step % 3 != 0)
         observer.on_gradient = [&gradients, model](size_t index) {
           assert_true(gradients.at(index).empty());
@@ -69,7 +69,7 @@ void test_a_step_that_is_refused_has_not_been(void **) {
   for (int step = 0; step < 4; ++step) {
     for (const bool is_early : {true, false}) {
       const std::vector<float> before = numbers_of(pair.other);
-      Model::GradientObserver observer;
+      nn::GradientObserver observer;
       int left = 2;
       if (is_early)
         observer.on_gradient = [&](size_t) {

@@ -35,14 +35,14 @@ void test_what_changes_between_steps(void **) {
     const std::string when = " after step " + std::to_string(step);
     pair.both("the rate" + when, [&](nn::Model &model) {
       model.train_on_batch(images(6, static_cast<uint64_t>(step)));
-      model.optimizer().set_learning_rate(0.01 / (step + 1));
+      model.training().optimizer().set_learning_rate(0.01 / (step + 1));
     });
     pair.train("fewer records" + when, images(2));
     pair.test("tested" + when, images(6));
     pair.predict("predicted" + when, images(3));
     if (step == 3)
       pair.both("reset", [&](nn::Model &model) {
-        model.reset_metrics();
+        model.training().reset_metrics();
         model.train_on_batch(images(6));
       });
   }

@@ -38,9 +38,9 @@ void test_steps(void **) {
     model.compile(sparse_losses("adam"));
     losses.emplace_back();
     for (int step = 0; step < 8; ++step) {
-      model.reset_metrics();
+      model.training().reset_metrics();
       model.train_on_batch(batch_of(16));
-      losses.back().push_back(model.metric(0));
+      losses.back().push_back(model.training().metric(0));
     }
   }
   for (size_t step = 0; step < losses[0].size(); ++step) {

@@ -77,7 +77,7 @@ void test_the_memory_of_a_batch_is_counted_as_a_whole(void **) {
 void test_counts_that_take_for_ever_do_not(void **) {
   Model model(small_model(), {1, "reference"});
   model.compile(sparse_losses(layer("Nadam", Json::object())));
-  model.optimizer().set_iterations(INT64_MAX / 2);
+  model.training().optimizer().set_iterations(INT64_MAX / 2);
   model.train_on_batch(batch_of(2));
   const Json curve = layer("AUC", {{"num_thresholds", huge_size}});
   expect_error(Code::invalid, [&] {

@@ -35,11 +35,11 @@ void test_gradients_as_they_are_applied_decide_about_a_step(void **) {
                            }});
   const auto step_gives = [&](float scale, bool changes) {
     const std::vector<float> before = trained_values(model);
-    const int64_t iterations = model.optimizer().iterations();
+    const int64_t iterations = model.training().optimizer().iterations();
     model.train_on_batch(batch_of(8));
-    assert_true(model.optimizer().loss_scale()->state().scale == scale);
+    assert_true(model.training().optimizer().loss_scale()->state().scale == scale);
     assert_int_equal(trained_values(model) != before, changes);
-    assert_int_equal(model.optimizer().iterations(), iterations + 1);
+    assert_int_equal(model.training().optimizer().iterations(), iterations + 1);
   };
   step_gives(8, true);
   is_finite = false;
@@ -61,7 +61,7 @@ void test_a_scale_does_not_fall_below_1(void **) {
                            }});
   for (int step = 0; step < 2; ++step) {
     model.train_on_batch(batch_of(8));
-    assert_true(model.optimizer().loss_scale()->state().scale == 1);
+    assert_true(model.training().optimizer().loss_scale()->state().scale == 1);
   }
 }
 
@@ -73,7 +73,7 @@ void test_a_scaled_loss_trains_the_same_and_is_told_unscaled(void **) {
   for (nn::Model *model : {&plain, &scaled})
     for (int step = 0; step < 5; ++step) model->train_on_batch(batch_of(16));
   assert_true(trained_values(scaled) == trained_values(plain));
-  assert_true(scaled.metrics() == plain.metrics());
+  assert_true(scaled.training().metrics() == plain.training().metrics());
 }
 
 void test_a_loss_is_scaled_where_a_layer_computes_in_f16(void **) {
@@ -82,7 +82,7 @@ void test_a_loss_is_scaled_where_a_layer_computes_in_f16(void **) {
     described["config"]["layers"][2]["config"]["dtype"] = policy;
     nn::Model model(described, {1, "reference"});
     model.compile(sparse_losses("sgd"));
-    return model.optimizer().loss_scale().has_value();
+    return model.training().optimizer().loss_scale().has_value();
   };
   assert_false(is_scaled("float32"));
   assert_false(is_scaled("mixed_bfloat16"));

@@ -27,14 +27,14 @@ void test_training_makes_the_loss_smaller(void **) {
   model.compile(sparse);
   const Batch batch = batch_of(64);
   model.train_on_batch(batch);
-  const double first = model.metrics().at(0);
+  const double first = model.training().metrics().at(0);
   for (int step = 0; step < 400; ++step) model.train_on_batch(batch);
-  model.reset_metrics();
+  model.training().reset_metrics();
   model.test_on_batch(batch);
-  assert_true(model.metric_names() == (std::vector<std::string>{"loss", "accuracy"}));
-  assert_true(model.metrics().at(0) < first / 3);
-  assert_true(model.metrics().at(1) > 0.9);
-  assert_int_equal(model.optimizer().iterations(), 401);
+  assert_true(model.training().metric_names() == (std::vector<std::string>{"loss", "accuracy"}));
+  assert_true(model.training().metrics().at(0) < first / 3);
+  assert_true(model.training().metrics().at(1) > 0.9);
+  assert_int_equal(model.training().optimizer().iterations(), 401);
 }
 
 void test_the_same_seed_gives_the_same_bits(void **) {
@@ -237,7 +237,7 @@ void test_what_cannot_be_is_refused(void **) {
   short_truth.truths[0] = Array(ints({3}));
   assert_true(contains(refuse(short_truth), "(3,)"));
   // Nothing of all that has trained anything.
-  assert_int_equal(model.optimizer().iterations(), 0);
+  assert_int_equal(model.training().optimizer().iterations(), 0);
 }
 
 // Neither side of 0 is the way to less.
@@ -256,7 +256,7 @@ void test_weights_of_zero_stay_so_under_l1(void **) {
 void test_metrics_are_made_when_a_model_is_compiled(void **) {
   Model model(small_model(), {1, "reference"});
   model.compile(sparse);
-  assert_true(model.metric_names() == (std::vector<std::string>{"loss", "accuracy"}));
+  assert_true(model.training().metric_names() == (std::vector<std::string>{"loss", "accuracy"}));
   const Json precision = {{"class_name", "Precision"}, {"config", {{"class_id", 3}}}};
   assert_true(contains(
       expect_error(Code::invalid,

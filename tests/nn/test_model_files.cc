@@ -53,7 +53,8 @@ void test_a_resumed_training_is_the_undisturbed_one(void **) {
     Model first = compiled_model(1, optimizer);
     for (Model *model : {&whole, &first}) {
       train(*model, 5);
-      if (model->optimizer().base_learning_rate()) model->optimizer().set_learning_rate(0.02);
+      if (model->training().optimizer().base_learning_rate())
+        model->training().optimizer().set_learning_rate(0.02);
     }
     train(whole, 5);
     nn::save_weights(first, directory / "weights");
@@ -67,9 +68,9 @@ void test_a_resumed_training_is_the_undisturbed_one(void **) {
     assert_true(values_of(second) == values_of(whole));
     assert_int_equal(second.steps(), 10);
     assert_int_equal(second.seed(), 1);
-    if (!whole.optimizer().loss_scale()) continue;
+    if (!whole.training().optimizer().loss_scale()) continue;
     // Steps 3, 6 and 9 doubled it; powers of two leave no trace in the weights.
-    const nn::LossScale::State &scale = second.optimizer().loss_scale()->state();
+    const nn::LossScale::State &scale = second.training().optimizer().loss_scale()->state();
     assert_true(scale.scale == 0x1p18F && scale.good_steps == 1);
   }
   // What was there was replaced, and nothing else is left.
@@ -173,7 +174,7 @@ void test_another_state_of_training_is_refused(void **) {
   nn::save_weights(model, directory / "weights");
   expect_error(Code::invalid, [&] { nn::load_training_state(model, directory / "weights"); });
   std::vector<nn::NamedArray> slots;
-  for (const auto &slot : model.optimizer().slots())
+  for (const auto &slot : model.training().optimizer().slots())
     for (const nn::Weight &weight : model.weights().all())
       slots.push_back({weight.name + "/" + slot.name, model.weights().beside(weight, slot.values)});
   nn::ArrayFile file = nn::read_array_file(directory / "state", slots, "a test");
@@ -181,7 +182,7 @@ void test_another_state_of_training_is_refused(void **) {
     file.metadata["iterations"] = count;
     nn::write_array_file(directory / "state", slots, file.metadata);
     expect_error(Code::corrupt, [&] { nn::load_training_state(model, directory / "state"); });
-    assert_int_equal(model.optimizer().iterations(), 3);
+    assert_int_equal(model.training().optimizer().iterations(), 3);
   }
 }
 

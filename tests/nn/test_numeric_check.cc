@@ -41,7 +41,7 @@ std::string refused_step(Model &model, const nn::Batch &batch) {
   const std::string told = expect_error(Code::invalid, [&] { model.train_on_batch(batch); });
   assert_true(all_values(model) == before);
   assert_int_equal(model.steps(), steps);
-  assert_int_equal(model.optimizer().iterations(), steps);
+  assert_int_equal(model.training().optimizer().iterations(), steps);
   return told;
 }
 
@@ -148,7 +148,7 @@ void test_gradients_of_a_scaled_loss_may_be_too_large(void **) {
   nn::Batch batch = batch_of(4);
   for (float &value : batch.inputs[0].elements()) value *= 100;
   model.train_on_batch(batch);
-  assert_true(model.optimizer().loss_scale()->state().scale == 1.5e38F);
+  assert_true(model.training().optimizer().loss_scale()->state().scale == 1.5e38F);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class RecordedTraining {
 
   void train_and_compare() {
     for (size_t step = 0; step < about_["history"]["loss"].size(); ++step) {
-      model_.reset_metrics();
+      model_.training().reset_metrics();
       model_.train_on_batch(batch(step % batches));
       compare_loss_scale(step);
       compare_metrics([&](const Json &values) { return values[step].get<double>(); },
@@ -53,9 +53,9 @@ class RecordedTraining {
       expect_recorded(weight(i), recorded("weights_after", i), tolerance_, name);
     }
     if (about_.contains("iterations"))
-      expect_recorded(static_cast<double>(model_.optimizer().iterations()),
+      expect_recorded(static_cast<double>(model_.training().optimizer().iterations()),
                       about_["iterations"].get<double>(), 0, "the count of iterations");
-    model_.reset_metrics();
+    model_.training().reset_metrics();
     nn::Batch first = batch(0);
     if (!about_["class_weight"].is_null()) first.weights.clear();  // they count in training alone
     model_.test_on_batch(first);
@@ -71,16 +71,17 @@ class RecordedTraining {
 
   void compare_loss_scale(size_t step) {
     if (!about_.contains("loss_scales")) return;
-    if (!model_.optimizer().loss_scale()) throw Error(Code::internal, "the loss is not scaled");
-    expect_recorded(static_cast<double>(model_.optimizer().loss_scale()->state().scale),
+    if (!model_.training().optimizer().loss_scale())
+      throw Error(Code::internal, "the loss is not scaled");
+    expect_recorded(static_cast<double>(model_.training().optimizer().loss_scale()->state().scale),
                     about_["loss_scales"][step].get<double>(), 0,
                     "the scale of the loss after step " + std::to_string(step));
   }
 
   template <class Value>
   void compare_metrics(const Value &value, const Json &of, const std::string &when) {
-    const auto names = model_.metric_names();
-    const auto values = model_.metrics();
+    const auto names = model_.training().metric_names();
+    const auto values = model_.training().metrics();
     for (size_t i = 0; i < names.size(); ++i)
       expect_recorded(values.at(i), value(of.at(names[i])), tolerance_, names[i] + when);
   }

@@ -39,7 +39,7 @@ void test_a_refused_first_batch_leaves_no_weights(void **) {
     expect_error(Code::invalid, [&] { model.train_on_batch(refused); });
     assert_false(model.is_built());
     assert_int_equal(model.weights().all().size(), 0);
-    assert_int_equal(model.metric_count(), 1);
+    assert_int_equal(model.training().metric_count(), 1);
     expect_error(Code::state, [&] { model.results(); });
   }
   model.train_on_batch(batch_of_width(6));
@@ -90,7 +90,7 @@ void test_a_stopped_step_has_not_been(void **) {
                            }});
   expect_error(Code::callback, [&] { model.train_on_batch(batch); });
   assert_int_equal(model.steps(), 1);
-  assert_int_equal(model.optimizer().iterations(), 1);
+  assert_int_equal(model.training().optimizer().iterations(), 1);
   assert_true(all_values() == before);
 }
 
@@ -143,12 +143,12 @@ void test_later_batches_of_other_columns_fit_or_are_refused(void **) {
     Model model(described, {1, "reference"});
     model.compile({{"loss", "mse"}, {"metrics", Json::array({metric})}});
     model.test_on_batch(columns(3));
-    const std::vector<double> before = model.metrics();
+    const std::vector<double> before = model.training().metrics();
     const std::string told =
         expect_error(Code::invalid, [&, other = other] { model.test_on_batch(columns(other)); });
     if (!contains(told, "computing the metric") || !contains(told, "the prediction has"))
       fail_msg("%s", told.c_str());
-    assert_true(model.metrics() == before);
+    assert_true(model.training().metrics() == before);
     model.test_on_batch(columns(3));
   }
 }
@@ -158,7 +158,8 @@ void test_a_step_whose_metric_is_refused_has_not_been(void **) {
                                       layer("BatchNormalization", Json::object())})),
               {1, "reference"});
   model.compile({{"optimizer", "sgd"}, {"loss", "mse"}, {"metrics", Json::array({"AUC", "AUC"})}});
-  assert_true(model.metric_names() == (std::vector<std::string>{"loss", "auc", "auc_1"}));
+  assert_true(model.training().metric_names() ==
+              (std::vector<std::string>{"loss", "auc", "auc_1"}));
   Batch batch{{Array(floats({2, 1}))}, {Array(floats({2, 1}))}, {}};
   batch.inputs[0].data()[1] = 4;
   const std::string told = expect_error(Code::invalid, [&] { model.train_on_batch(batch); });

@@ -4,21 +4,17 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "wrappers/nn/array_copy.h"
 #include "wrappers/nn/class_weights.h"
-#include "wrappers/nn/compiled.h"
 #include "wrappers/nn/model_summary.h"
-#include "wrappers/nn/numeric_check.h"
 
 namespace det::nn {
 
 namespace {
-
-// Batches of different lengths, such as the last of an epoch, in each mode.
-constexpr size_t most_plans = 16;
 
 // Sizes that may be left open, to see what differs by them: as large as many poolings need, and far
 // enough from each other that they leave a difference.
@@ -86,19 +82,17 @@ Model::Model(const Json &described, const ModelOptions &options)
 }
 
 void Model::compile(const Json &options) {
-  auto compiled = std::make_shared<Compiled>(options, graph_->result_names());
+  auto training = std::make_shared<Training>(options, graph_->result_names());
   // As Keras does it for a model of this policy.
-  Optimizer &optimizer = *compiled->optimizer;
-  if (!optimizer.loss_scale() && graph_->computes_in(Dtype::f16)) optimizer.scale_loss({});
-  compiled->objective.is_scaled = optimizer.loss_scale().has_value();
-  if (is_built()) optimizer.attach(weights_, *backend_);
+  if (graph_->computes_in(Dtype::f16)) training->scale_loss({});
+  if (is_built()) training->optimizer().attach(weights_, *backend_);
   if (const auto inputs = graph_->input_shapes(2); inputs && is_built()) {
     const Program program = prediction_program(*inputs);
-    compiled->make_metrics([&](size_t result) -> const ArrayType & {
+    training->make_metrics([&](size_t result) -> const ArrayType & {
       return program.values[program.results[result]].type;
     });
   }
-  compiled_ = std::move(compiled);
+  training_ = std::move(training);
   plans_.clear();
   computed_.reset();
 }
@@ -143,12 +137,14 @@ void Model::place_gradients(std::span<std::byte> memory) {
   plans_.clear();  // they have gradients where those were
 }
 
-Model::Compiled &Model::compiled() const {
-  if (!compiled_)
+const Training &Model::training() const {
+  if (!training_)
     throw Error(Code::state, "training the model '" + graph_->name() +
                                  "': it has no optimizer and no loss yet; compile it first");
-  return *compiled_;
+  return *training_;
 }
+
+Training &Model::training() { return const_cast<Training &>(std::as_const(*this).training()); }
 
 void Model::check_built() const {
   if (!is_built())
@@ -159,11 +155,8 @@ void Model::check_built() const {
   backend_->synchronize();
 }
 
-Optimizer &Model::optimizer() { return *compiled().optimizer; }
-const Optimizer &Model::optimizer() const { return *compiled().optimizer; }
-
-Plan &Model::plan_for(Mode mode, const std::vector<Array> &inputs,
-                      const std::vector<size_t> &weight_axes) {
+std::shared_ptr<Plan> Model::plan_for(Mode mode, const std::vector<Array> &inputs,
+                                      const std::vector<size_t> &weight_axes) {
   if (inputs.size() != graph_->inputs().size())
     throw Error(Code::invalid, "giving a batch of " + std::to_string(inputs.size()) +
                                    " arrays to the model '" + graph_->name() + "': it takes " +
@@ -173,29 +166,23 @@ Plan &Model::plan_for(Mode mode, const std::vector<Array> &inputs,
       throw Error(Code::invalid, "giving a batch of no records to the model '" + graph_->name() +
                                      "': its input '" + graph_->inputs()[i].name + "' is " +
                                      text_of(inputs[i].shape()));
-  const auto known = std::find_if(plans_.begin(), plans_.end(), [&](const auto &plan) {
-    return plan->key().fits(mode, inputs, weight_axes);
-  });
-  if (known != plans_.end()) {
-    std::rotate(plans_.begin(), known, known + 1);
-    return *plans_.front();
-  }
+  if (auto known = plans_.find(mode, inputs, weight_axes)) return known;
   PlanKey key{mode, {}, weight_axes};
   for (const Array &input : inputs) key.inputs.push_back(input.shape());
-  const Objective *objective = mode == Mode::predict ? nullptr : &compiled().objective;
+  const Objective *objective = mode == Mode::predict ? nullptr : &training().objective();
   const bool was_built = is_built();
   auto plan = std::make_shared<Plan>(key, *graph_, objective, weights_, *backend_, *state_);
-  if (!was_built && compiled_) compiled_->optimizer->attach(weights_, *backend_);
-  if (plans_.size() == most_plans) plans_.pop_back();
-  plans_.insert(plans_.begin(), std::move(plan));
-  return *plans_.front();
+  if (!was_built && training_) training_->optimizer().attach(weights_, *backend_);
+  plans_.add(plan);
+  return plan;
 }
 
-Plan &Model::load(Mode mode, const Batch &batch) {
-  Compiled &now = compiled();
+std::shared_ptr<Plan> Model::load(Mode mode, const Batch &batch) {
+  Training &now = training();
   FirstBatch first(*this);
   find_weight_axes(batch, now.compared().size(), weight_axes_);
-  Plan &plan = plan_for(mode, batch.inputs, weight_axes_);
+  const std::shared_ptr<Plan> loaded = plan_for(mode, batch.inputs, weight_axes_);
+  Plan &plan = *loaded;
   for (size_t i = 0; i < batch.inputs.size(); ++i)
     copy_elements(batch.inputs[i], plan.input(i), "the input", graph_->inputs()[i].name);
   const std::vector<std::string> &names = now.compared();
@@ -207,7 +194,7 @@ Plan &Model::load(Mode mode, const Batch &batch) {
                                    " results with a loss");
   for (size_t i = 0; i < names.size(); ++i) {
     copy_elements(batch.truths[i], plan.truth(i), "the array to compare with", names[i]);
-    now.objective.losses[i]->check(plan.truth(i), batch.truths[i], plan.compared(i).type());
+    now.objective().losses[i]->check(plan.truth(i), batch.truths[i], plan.compared(i).type());
     if (!batch.weights.empty()) copy_weights(batch.weights[i], plan.weights(i));
   }
   if (!batch.class_weights.empty()) {
@@ -215,101 +202,51 @@ Plan &Model::load(Mode mode, const Batch &batch) {
       throw Error(Code::invalid,
                   "weighting classes: there is one result, not " + std::to_string(names.size()));
     if (batch.weights.empty()) std::ranges::fill(plan.weights(0).elements(), 1.0F);
-    weigh_classes(plan.truth(0), *now.objective.losses[0], batch.class_weights, plan.weights(0));
+    weigh_classes(plan.truth(0), *now.objective().losses[0], batch.class_weights, plan.weights(0));
   }
   plan.executable().check_fed();
   now.make_metrics(
       [&](size_t result) -> const ArrayType & { return plan.prediction(result).type(); });
   first.take();
-  return plan;
-}
-
-bool Model::compute_gradients(Plan &plan) {
-  const bool looks = compiled_->checks_numerics || compiled_->limits_values();
-  const bool can_be_stopped = observer_.on_gradient || observer_.on_step || looks;
-  if (can_be_stopped) {
-    backend_->synchronize();
-    weights_.keep_others();
-  }
-  ++state_->step;
-  try {
-    plan.executable().start_gradients(observer_.on_gradient);
-    if (!observer_.on_step && !looks) return true;
-    backend_->synchronize();
-    const bool is_applied = !observer_.on_step || observer_.on_step();
-    check_numerics(plan);
-    compiled_->check_values(plan);
-    return is_applied;
-  } catch (...) {
-    const bool is_at_rest = rests();
-    --state_->step;
-    if (can_be_stopped && is_at_rest) weights_.restore_others();
-    throw;
-  }
-}
-
-bool Model::rests() const {
-  try {
-    backend_->synchronize();
-    return true;
-  } catch (const Error &) {
-    return false;
-  }
-}
-
-// Where ranks add gradients up, all of them see what one of them has done to the sum. What goes in
-// is looked at as well: an activation of a back end may hide what is no number.
-void Model::check_numerics(const Plan &plan) {
-  if (!compiled_->checks_numerics) return;
-  const auto &scale = compiled_->optimizer->loss_scale();
-  const bool trains = plan.key().mode == Mode::train;
-  WeightArithmetic &arithmetic = backend_->arithmetic();
-  bool are_finite = std::isfinite(plan.loss()) && is_finite(weights_.trained(), arithmetic);
-  for (size_t i = 0; are_finite && i < plan.key().inputs.size(); ++i)
-    are_finite = is_finite(plan.input(i));
-  // Gradients of a scaled loss may be too large: the scale is made smaller then.
-  if (are_finite && (!trains || scale || is_finite(weights_.gradients(), arithmetic))) return;
-  throw Error(Code::invalid,
-              (trains ? "training step " + std::to_string(state_->step) + " of" : "testing") +
-                  " the model '" + graph_->name() + "', whose loss is " +
-                  std::to_string(plan.loss()) + ": " +
-                  find_not_finite(plan, scale ? scale->state().scale : 1, *graph_,
-                                  compiled_->objective, weights_, *state_));
+  return loaded;
 }
 
 void Model::train_on_batch(const Batch &batch) {
-  if (!compiled().trains)
+  Training &now = training();
+  if (!now.trains())
     throw Error(Code::state, "training the model '" + graph_->name() +
                                  "': it was compiled without an 'optimizer'; name one, such as "
                                  "\"adam\"");
-  Plan &plan = load(Mode::train, batch);
-  if (const auto &scale = compiled_->optimizer->loss_scale()) plan.scale_loss(scale->state().scale);
-  if (compute_gradients(plan)) compiled_->optimizer->apply(weights_, *backend_);
-  else compiled_->optimizer->count_step();
+  const std::shared_ptr<Plan> plan = load(Mode::train, batch);
+  Optimizer &optimizer = now.optimizer();
+  if (const auto &scale = optimizer.loss_scale()) plan->scale_loss(scale->state().scale);
+  if (step().compute_gradients(*plan, observer_)) optimizer.apply(weights_, *backend_);
+  else optimizer.count_step();
   backend_->synchronize();
-  computed_ = plans_.front();
-  compiled_->gather(plan);
+  computed_ = plan;
+  now.gather(*plan);
 }
 
 void Model::test_on_batch(const Batch &batch) {
-  Plan &plan = load(Mode::test, batch);
-  plan.executable().forward();
-  if (compiled_->limits_values()) backend_->synchronize();
-  check_numerics(plan);
-  compiled_->check_values(plan);
-  computed_ = plans_.front();
-  compiled_->gather(plan);
+  const std::shared_ptr<Plan> plan = load(Mode::test, batch);
+  plan->executable().forward();
+  if (training_->limits_values()) backend_->synchronize();
+  step().check(*plan);
+  computed_ = plan;
+  training_->gather(*plan);
 }
+
+TrainingStep Model::step() { return {*graph_, weights_, *state_, *backend_, *training_}; }
 
 std::vector<Array> Model::predict_on_batch(const std::vector<Array> &inputs) {
   FirstBatch first(*this);
-  Plan &plan = plan_for(Mode::predict, inputs, {});
+  const std::shared_ptr<Plan> plan = plan_for(Mode::predict, inputs, {});
   for (size_t i = 0; i < inputs.size(); ++i)
-    copy_elements(inputs[i], plan.input(i), "the input", graph_->inputs()[i].name);
-  plan.executable().check_fed();
+    copy_elements(inputs[i], plan->input(i), "the input", graph_->inputs()[i].name);
+  plan->executable().check_fed();
   first.take();
-  plan.executable().forward();
-  computed_ = plans_.front();
+  plan->executable().forward();
+  computed_ = plan;
   return results();
 }
 
@@ -341,15 +278,5 @@ std::string Model::summary() const {
   for (Shape &shape : more) ++shape[0];
   return summary_of(*graph_, shapes, more);
 }
-
-std::vector<std::string> Model::metric_names() const { return compiled().metric_names(); }
-
-std::vector<double> Model::metrics() const { return compiled().metric_values(); }
-
-size_t Model::metric_count() const { return compiled().metric_count(); }
-
-double Model::metric(size_t index) const { return compiled().metric_value(index); }
-
-void Model::reset_metrics() { compiled().reset(); }
 
 }  // namespace det::nn

@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "wrappers/nn/metrics/metric.h"
-#include "wrappers/nn/optimizers/optimizer.h"
-#include "wrappers/nn/plan.h"
+#include "wrappers/nn/training_step.h"
 
 namespace det::nn {
 
@@ -50,9 +48,10 @@ class Model {
   // a batch whose loss or gradients are not finite is Code::invalid, and a step with it has not
   // been; the message says which layer was the first.
   void compile(const Json &options);
-  // Throws Code::state where it is not compiled.
-  Optimizer &optimizer();
-  const Optimizer &optimizer() const;
+  bool is_compiled() const { return training_ != nullptr; }
+  // What it was compiled with. Throws Code::state where it is not.
+  Training &training();
+  const Training &training() const;
 
   // Steps that have been trained; how many of them changed weights is the optimizer's to tell.
   int64_t steps() const { return static_cast<int64_t>(state_->step); }
@@ -62,21 +61,14 @@ class Model {
   // Of what is drawn while it is trained.
   uint64_t seed() const { return state_->seed; }
   void set_seed(uint64_t seed) { state_->seed = seed; }
-  bool is_compiled() const { return compiled_ != nullptr; }
 
-  // Told of each trained weight as its gradient is complete, while others are still computed, and
-  // then asked whether they are to be applied: where ranks add gradients up.
-  struct GradientObserver {
-    std::function<void(size_t weight)> on_gradient;
-    std::function<bool()> on_step;
-  };
   void observe_gradients(GradientObserver observer) { observer_ = std::move(observer); }
   // Has gradients computed in memory of somebody else, who keeps it, from the next step on: those
   // of all trained weights in their order, each at the next multiple of 64 bytes. Without any, in
   // memory of the model's again.
   void place_gradients(std::span<std::byte> memory);
 
-  // One step. Afterwards metrics() has them of all batches since reset_metrics().
+  // One step. Afterwards training().metrics() has them of all batches since reset_metrics().
   void train_on_batch(const Batch &batch);
   void test_on_batch(const Batch &batch);
   // The results lie in the model until the next call.
@@ -90,40 +82,23 @@ class Model {
   // What predict_on_batch() computes, for inputs of these shapes.
   Program prediction_program(const std::vector<Shape> &inputs);
 
-  // "loss", then of several results "NAME_loss" each, then the metrics.
-  std::vector<std::string> metric_names() const;
-  std::vector<double> metrics() const;
-  size_t metric_count() const;
-  double metric(size_t index) const;
-  void reset_metrics();
-
  private:
-  struct Compiled;
-
   class FirstBatch;
 
-  Plan &plan_for(Mode mode, const std::vector<Array> &inputs,
-                 const std::vector<size_t> &weight_axes);
-  Plan &load(Mode mode, const Batch &batch);
-  // Of the loaded plan, as one step that is whole or has not been. Says whether the gradients are
-  // to be applied.
-  bool compute_gradients(Plan &plan);
-  // Waits for what a step that has failed may still be doing. False where the device has failed,
-  // whose memory cannot be reached.
-  bool rests() const;
-  // Of what a plan has computed, where the model was compiled so.
-  void check_numerics(const Plan &plan);
-  std::vector<size_t> weight_axes_;  // of the batch that comes: its room is used again
-  Compiled &compiled() const;
+  std::shared_ptr<Plan> plan_for(Mode mode, const std::vector<Array> &inputs,
+                                 const std::vector<size_t> &weight_axes);
+  std::shared_ptr<Plan> load(Mode mode, const Batch &batch);
+  TrainingStep step();
 
   const std::shared_ptr<Graph> graph_;
   const std::shared_ptr<Backend> backend_;
   const std::shared_ptr<StepState> state_;
   Weights weights_;
-  std::shared_ptr<Compiled> compiled_;
+  std::shared_ptr<Training> training_;
   GradientObserver observer_;
-  std::vector<std::shared_ptr<Plan>> plans_;  // the one that was asked for last is the first
-  std::shared_ptr<const Plan> computed_;      // has the results of the last batch
+  PlanCache plans_;
+  std::shared_ptr<const Plan> computed_;  // has the results of the last batch
+  std::vector<size_t> weight_axes_;       // of the batch that comes: its room is used again
 };
 
 }  // namespace det::nn

@@ -155,4 +155,20 @@ double Plan::loss() const {
   return static_cast<double>(executable_->result(predictions_ + compared_.size()).data()[0]);
 }
 
+std::shared_ptr<Plan> PlanCache::find(Mode mode, const std::vector<Array> &inputs,
+                                      const std::vector<size_t> &weight_axes) {
+  const auto known = std::find_if(plans_.begin(), plans_.end(), [&](const auto &plan) {
+    return plan->key().fits(mode, inputs, weight_axes);
+  });
+  if (known == plans_.end()) return nullptr;
+  std::rotate(plans_.begin(), known, known + 1);
+  return plans_.front();
+}
+
+void PlanCache::add(std::shared_ptr<Plan> plan) {
+  constexpr size_t most_plans = 16;
+  if (plans_.size() == most_plans) plans_.pop_back();
+  plans_.insert(plans_.begin(), std::move(plan));
+}
+
 }  // namespace det::nn

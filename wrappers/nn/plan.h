@@ -75,4 +75,18 @@ class Plan {
   std::unique_ptr<Executable> executable_;
 };
 
+// The plans of a model that were used last: for batches of different lengths, such as the last of
+// an epoch, in each mode.
+class PlanCache {
+ public:
+  // Null where there is none for such a batch.
+  std::shared_ptr<Plan> find(Mode mode, const std::vector<Array> &inputs,
+                             const std::vector<size_t> &weight_axes);
+  void add(std::shared_ptr<Plan> plan);
+  void clear() { plans_.clear(); }
+
+ private:
+  std::vector<std::shared_ptr<Plan>> plans_;  // the one that was asked for last is the first
+};
+
 }  // namespace det::nn

@@ -38,7 +38,7 @@ bool is_finite(const nn::Array &array) {
 
 void expect_states(const nn::Model &got, const nn::Model &expected) {
   const auto numbers = [](const nn::Model &model) {
-    const nn::Optimizer &optimizer = model.optimizer();
+    const nn::Optimizer &optimizer = model.training().optimizer();
     const nn::LossScale::State scale =
         optimizer.loss_scale() ? optimizer.loss_scale()->state() : nn::LossScale::State{};
     return std::vector<double>{static_cast<double>(model.steps()),
@@ -48,9 +48,9 @@ void expect_states(const nn::Model &got, const nn::Model &expected) {
   };
   if (numbers(got) != numbers(expected))
     throw Error(Code::internal, "they differ in a count, the learning rate or the scale");
-  const auto &slots = expected.optimizer().slots();
+  const auto &slots = expected.training().optimizer().slots();
   for (size_t i = 0; i < slots.size(); ++i)
-    expect_recorded(got.optimizer().slots().at(i).values, slots[i].values, tolerance,
+    expect_recorded(got.training().optimizer().slots().at(i).values, slots[i].values, tolerance,
                     slots[i].name);
 }
 
@@ -65,9 +65,9 @@ void expect_same(const nn::Model &got, const nn::Model &expected) {
   const auto results = expected.results();
   for (size_t i = 0; i < results.size(); ++i)
     expect_recorded(got.results().at(i), results[i], tolerance, "a result");
-  const auto names = expected.metric_names();
+  const auto names = expected.training().metric_names();
   for (size_t i = 0; i < names.size(); ++i)
-    expect_recorded(got.metric(i), expected.metric(i), tolerance, names[i]);
+    expect_recorded(got.training().metric(i), expected.training().metric(i), tolerance, names[i]);
   expect_states(got, expected);
 }
 

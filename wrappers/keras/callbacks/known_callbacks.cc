@@ -128,7 +128,7 @@ class ReduceLROnPlateau : public KnownCallback {
 
   void on(const Event &event) override {
     if (event.kind != DET_KERAS_TEST_END) return;
-    nn::Optimizer &optimizer = model().impl.optimizer();
+    nn::Optimizer &optimizer = model().impl.training().optimizer();
     optimizer.set_learning_rate(
         rule_.update(metric_of(*event.metrics, monitor_), optimizer.learning_rate()).learning_rate);
   }
@@ -189,7 +189,7 @@ class TensorBoard : public KnownCallback {
  private:
   void add_workload(const Metrics &metrics) {
     add("epoch_", metrics, "", workloads_);
-    add_scalar("epoch_learning_rate", workloads_, model().impl.optimizer().learning_rate());
+    add_scalar("epoch_learning_rate", workloads_, model().impl.training().optimizer().learning_rate());
     if (histogram_freq_ > 0 && workloads_ % histogram_freq_ == 0) {
       model().impl.check_built();
       for (const nn::Weight &weight : model().impl.weights().all()) add_histogram(weight);

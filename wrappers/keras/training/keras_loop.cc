@@ -77,7 +77,7 @@ void KerasLoop::start(RanksInStep &ranks, const Checkpoint &checkpoint) {
 }
 
 Loop::Trained KerasLoop::train(int64_t batches) {
-  model_.impl.reset_metrics();
+  model_.impl.training().reset_metrics();
   Json each = Json::array();
   for (int64_t batch = 0; batch < batches; ++batch) {
     if (std::exchange(progress_.wants_epoch_begin, false))
@@ -111,7 +111,7 @@ void KerasLoop::train_one() {
 
 Loop::Validated KerasLoop::validate(std::optional<int64_t> most) {
   ranks_->share_untrained(model_);
-  model_.impl.reset_metrics();
+  model_.impl.training().reset_metrics();
   tell(DET_KERAS_TEST_BEGIN);
   const Feed::Next next = validation_.validation(most);
   int64_t batches = 0;
@@ -171,7 +171,7 @@ TrialBatch KerasLoop::in_order(TrialBatch batch) const {
 Metrics KerasLoop::metrics() const {
   Metrics metrics;
   for (size_t i = 0; i < model_.metric_names.size(); ++i)
-    metrics.emplace(model_.metric_names[i], model_.impl.metric(i));
+    metrics.emplace(model_.metric_names[i], model_.impl.training().metric(i));
   return metrics;
 }
 

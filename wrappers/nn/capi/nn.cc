@@ -99,7 +99,7 @@ std::span<const det_tensor> det_nn_model::lend_optimizer_state() {
 }
 
 void det_nn_model::renew_metric_names() {
-  if (metric_names.size() != impl.metric_count()) metric_names = impl.metric_names();
+  if (metric_names.size() != impl.training().metric_count()) metric_names = impl.training().metric_names();
 }
 
 void det_nn_model_options_init(det_nn_model_options *options) noexcept {
@@ -199,12 +199,12 @@ const char *det_nn_model_metric_name(const det_nn_model *model, size_t index) no
 }
 
 double det_nn_model_metric(const det_nn_model *model, size_t index) noexcept {
-  return index < det_nn_model_metric_count(model) ? model->impl.metric(index)
+  return index < det_nn_model_metric_count(model) ? model->impl.training().metric(index)
                                                   : std::numeric_limits<double>::quiet_NaN();
 }
 
 void det_nn_model_reset_metrics(det_nn_model *model) noexcept {
-  if (model != nullptr && model->impl.is_compiled()) model->impl.reset_metrics();
+  if (model != nullptr && model->impl.is_compiled()) model->impl.training().reset_metrics();
 }
 
 det_status det_nn_model_weights(det_nn_model *model, const det_tensor **out_weights,
@@ -235,7 +235,7 @@ void det_nn_model_steps(const det_nn_model *model, int64_t *out_steps,
   const bool is_compiled = model != nullptr && model->impl.is_compiled();
   if (out_steps != nullptr) *out_steps = model != nullptr ? model->impl.steps() : 0;
   if (out_iterations != nullptr)
-    *out_iterations = is_compiled ? model->impl.optimizer().iterations() : 0;
+    *out_iterations = is_compiled ? model->impl.training().optimizer().iterations() : 0;
 }
 
 det_status det_nn_model_set_steps(det_nn_model *model, int64_t steps, int64_t iterations,
@@ -246,27 +246,29 @@ det_status det_nn_model_set_steps(det_nn_model *model, int64_t steps, int64_t it
         throw det::Error(det::Code::invalid,
                          "setting the steps of a model: " + std::to_string(count) +
                              " is no count from 0 to 2^62");
-    deref(model, "model").impl.optimizer().set_iterations(iterations);
+    deref(model, "model").impl.training().optimizer().set_iterations(iterations);
     model->impl.set_steps(steps);
   });
 }
 
 double det_nn_model_learning_rate(const det_nn_model *model) noexcept {
-  return model != nullptr && model->impl.is_compiled() ? model->impl.optimizer().learning_rate()
-                                                       : std::numeric_limits<double>::quiet_NaN();
+  return model != nullptr && model->impl.is_compiled()
+             ? model->impl.training().optimizer().learning_rate()
+             : std::numeric_limits<double>::quiet_NaN();
 }
 
 det_status det_nn_model_set_learning_rate(det_nn_model *model, double learning_rate,
                                           det_error *err) noexcept {
-  return guarded(err,
-                 [&] { deref(model, "model").impl.optimizer().set_learning_rate(learning_rate); });
+  return guarded(err, [&] {
+    deref(model, "model").impl.training().optimizer().set_learning_rate(learning_rate);
+  });
 }
 
 det_status det_nn_model_observe_gradients(det_nn_model *model, det_nn_gradient_callback on_gradient,
                                           det_nn_step_callback on_step, void *user_data,
                                           det_error *err) noexcept {
   return guarded(err, [&] {
-    det::nn::Model::GradientObserver observer;
+    det::nn::GradientObserver observer;
     const det::nn::Weights &weights = deref(model, "model").impl.weights();
     const auto checked = [](int32_t answer) {
       if (answer < 0)

@@ -33,10 +33,10 @@ std::vector<NamedArray> weights_of(const Model &model) {
 std::vector<NamedArray> slots_of(const Model &model) {
   model.check_built();
   std::vector<NamedArray> arrays;
-  model.optimizer().for_each_state(model.weights(),
-                                   [&](const std::string &name, const Array &array) {
-                                     arrays.push_back({name, array});
-                                   });
+  model.training().optimizer().for_each_state(model.weights(),
+                                              [&](const std::string &name, const Array &array) {
+                                                arrays.push_back({name, array});
+                                              });
   return arrays;
 }
 
@@ -96,7 +96,7 @@ void load_weights(Model &model, const std::filesystem::path &path) {
 }
 
 void save_training_state(const Model &model, const std::filesystem::path &path) {
-  const Optimizer &optimizer = model.optimizer();
+  const Optimizer &optimizer = model.training().optimizer();
   tensors::FileMetadata notes{{optimizer_key, optimizer.name()},
                               {iterations_key, text_of_number(optimizer.iterations())},
                               {seed_key, text_of_number(model.seed())},
@@ -112,7 +112,7 @@ void save_training_state(const Model &model, const std::filesystem::path &path) 
 
 void load_training_state(Model &model, const std::filesystem::path &path) {
   const std::vector<NamedArray> slots = slots_of(model);
-  Optimizer &optimizer = model.optimizer();
+  Optimizer &optimizer = model.training().optimizer();
   const ArrayFile file =
       read_array_file(path, slots, "the optimizer " + optimizer.name() + " of " + described(model));
   const Notes notes(file.metadata, path.string());

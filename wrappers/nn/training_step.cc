@@ -1,4 +1,4 @@
-#include "wrappers/nn/numeric_check.h"
+#include "wrappers/nn/training_step.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,10 +6,17 @@
 #include "core/base/error.h"
 #include "wrappers/nn/array_copy.h"
 #include "wrappers/nn/reference/reference_kernels.h"
+#include "wrappers/nn/weight_arithmetic.h"
 
 namespace det::nn {
 
 namespace {
+
+// Asks those who compute with the array; of whole numbers all are.
+bool is_finite(const Array &array, WeightArithmetic &arithmetic = host_arithmetic()) {
+  // Multiplied by 1 they stay as they are.
+  return array.dtype() != Dtype::f32 || arithmetic.scale_and_check(array, 1);
+}
 
 // Thrown by the kernel that comes first.
 struct NotFinite {
@@ -92,29 +99,24 @@ class Beginning {
 
 }  // namespace
 
-bool is_finite(const Array &array, WeightArithmetic &arithmetic) {
-  // Multiplied by 1 they stay as they are.
-  return array.dtype() != Dtype::f32 || arithmetic.scale_and_check(array, 1);
-}
-
-std::string find_not_finite(const Plan &plan, float loss_scale, const Graph &graph,
-                            const Objective &objective, Weights &weights, const StepState &state) {
+std::string TrainingStep::find_not_finite(const Plan &plan, float loss_scale) const {
+  const Objective &objective = training_.objective();
   WatchedBackend backend;
-  Plan watched(plan.key(), graph, &objective, weights, backend, state);
+  Plan watched(plan.key(), graph_, &objective, weights_, backend, state_);
   Beginning beginning;
   const auto take = [&](const Array &from, const Array &to, const std::string &what) {
     copy_elements(from, to, what);
     beginning.look_at(what, to, true);
   };
   for (size_t i = 0; i < plan.key().inputs.size(); ++i)
-    take(plan.input(i), watched.input(i), "the input '" + graph.inputs()[i].name + "'");
+    take(plan.input(i), watched.input(i), "the input '" + graph_.inputs()[i].name + "'");
   for (size_t i = 0; i < objective.results.size(); ++i) {
-    const std::string name = "'" + graph.result_names()[objective.results[i]] + "'";
+    const std::string name = "'" + graph_.result_names()[objective.results[i]] + "'";
     take(plan.truth(i), watched.truth(i), "what " + name + " is compared with");
     if (plan.has_weights())
       take(plan.weights(i), watched.weights(i), "the weight of a record of " + name);
   }
-  for (const Weight &weight : weights.all())
+  for (const Weight &weight : weights_.all())
     beginning.look_at("the weight '" + weight.name + "'", weight.value, false);
   if (!beginning.text().empty()) return beginning.text();
 
@@ -128,6 +130,62 @@ std::string find_not_finite(const Plan &plan, float loss_scale, const Graph &gra
   return "the gradients are not finite, though those of this batch are: it is what other ranks, or "
          "a "
          "callback, added to them";
+}
+
+bool TrainingStep::compute_gradients(Plan &plan, const GradientObserver &observer) {
+  const bool looks = training_.checks_numerics() || training_.limits_values();
+  const bool can_be_stopped = observer.on_gradient || observer.on_step || looks;
+  if (can_be_stopped) {
+    backend_.synchronize();
+    weights_.keep_others();
+  }
+  ++state_.step;
+  try {
+    plan.executable().start_gradients(observer.on_gradient);
+    if (!observer.on_step && !looks) return true;
+    backend_.synchronize();
+    const bool is_applied = !observer.on_step || observer.on_step();
+    check(plan);
+    return is_applied;
+  } catch (...) {
+    const bool is_at_rest = rests();
+    --state_.step;
+    if (can_be_stopped && is_at_rest) weights_.restore_others();
+    throw;
+  }
+}
+
+bool TrainingStep::rests() const {
+  try {
+    backend_.synchronize();
+    return true;
+  } catch (const Error &) {
+    return false;
+  }
+}
+
+void TrainingStep::check(const Plan &plan) const {
+  check_numerics(plan);
+  training_.check_values(plan);
+}
+
+// Where ranks add gradients up, all of them see what one of them has done to the sum. What goes in
+// is looked at as well: an activation of a back end may hide what is no number.
+void TrainingStep::check_numerics(const Plan &plan) const {
+  if (!training_.checks_numerics()) return;
+  const auto &scale = training_.optimizer().loss_scale();
+  const bool trains = plan.key().mode == Mode::train;
+  WeightArithmetic &arithmetic = backend_.arithmetic();
+  bool are_finite = std::isfinite(plan.loss()) && is_finite(weights_.trained(), arithmetic);
+  for (size_t i = 0; are_finite && i < plan.key().inputs.size(); ++i)
+    are_finite = is_finite(plan.input(i));
+  // Gradients of a scaled loss may be too large: the scale is made smaller then.
+  if (are_finite && (!trains || scale || is_finite(weights_.gradients(), arithmetic))) return;
+  throw Error(Code::invalid,
+              (trains ? "training step " + std::to_string(state_.step) + " of" : "testing") +
+                  " the model '" + graph_.name() + "', whose loss is " +
+                  std::to_string(plan.loss()) + ": " +
+                  find_not_finite(plan, scale ? scale->state().scale : 1));
 }
 
 }  // namespace det::nn

@@ -1,4 +1,4 @@
-#include "wrappers/nn/compiled.h"
+#include "wrappers/nn/training.h"
 
 #include <algorithm>
 
@@ -51,7 +51,7 @@ std::vector<Json> metrics_by_result(Fields &fields, const std::vector<std::strin
 
 }  // namespace
 
-Model::Compiled::Compiled(const Json &options, const std::vector<std::string> &results)
+Training::Compiled(const Json &options, const std::vector<std::string> &results)
     : has_several_(results.size() > 1) {
   Fields fields(options, "what a model is compiled with");
   const std::vector<Json> losses = by_result(fields.any("loss"), results, "loss");
@@ -72,30 +72,36 @@ Model::Compiled::Compiled(const Json &options, const std::vector<std::string> &r
     compared_.push_back(results[i]);
     named_metrics_.push_back(metrics[i]);
     named_weighted_metrics_.push_back(weighted[i]);
-    objective.results.push_back(i);
-    objective.losses.push_back(make_loss(losses[i]));
-    objective.loss_weights.push_back(weight.is_null() ? 1 : weight.get<double>());
+    objective_.results.push_back(i);
+    objective_.losses.push_back(make_loss(losses[i]));
+    objective_.loss_weights.push_back(weight.is_null() ? 1 : weight.get<double>());
   }
   if (compared_.empty())
     throw Error(Code::invalid, "compiling a model: no result has a loss; give one");
   loss_sums_.resize(compared_.size() + 1);
-  trains = options.contains("optimizer");
-  optimizer = make_optimizer(fields.any("optimizer", "sgd"));
-  checks_numerics = fields.flag("check_numerics", false);
+  trains_ = options.contains("optimizer");
+  optimizer_ = make_optimizer(fields.any("optimizer", "sgd"));
+  objective_.is_scaled = optimizer_->loss_scale().has_value();
+  checks_numerics_ = fields.flag("check_numerics", false);
   fields.finish();
 }
 
-ArrayType Model::Compiled::truth_of(size_t compared, const ArrayType &prediction) const {
-  return objective.losses[compared]->truth_for(prediction);
+void Training::scale_loss(const LossScale &scale) {
+  if (!optimizer_->loss_scale()) optimizer_->scale_loss(scale);
+  objective_.is_scaled = true;
 }
 
-void Model::Compiled::make_metrics(const std::function<const ArrayType &(size_t result)> &type_of) {
-  const auto is_known = [&](size_t i) { return predictions_[i] == type_of(objective.results[i]); };
+ArrayType Training::truth_of(size_t compared, const ArrayType &prediction) const {
+  return objective_.losses[compared]->truth_for(prediction);
+}
+
+void Training::make_metrics(const std::function<const ArrayType &(size_t result)> &type_of) {
+  const auto is_known = [&](size_t i) { return predictions_[i] == type_of(objective_.results[i]); };
   bool are_known = has_metrics_;
   for (size_t i = 0; are_known && i < compared_.size(); ++i) are_known = is_known(i);
   if (are_known) return;
   std::vector<ArrayType> predictions;
-  for (const size_t result : objective.results) predictions.push_back(type_of(result));
+  for (const size_t result : objective_.results) predictions.push_back(type_of(result));
   for (const Gathered &one : gathered_)
     one.metric->check(truth_of(one.compared, predictions[one.compared]), predictions[one.compared]);
   predictions_ = std::move(predictions);
@@ -122,8 +128,8 @@ void Model::Compiled::make_metrics(const std::function<const ArrayType &(size_t 
   has_metrics_ = true;
 }
 
-std::string Model::Compiled::told_name(const std::vector<Told> &told, const Gathered &one,
-                                       const std::string &name) const {
+std::string Training::told_name(const std::vector<Told> &told, const Gathered &one,
+                                const std::string &name) const {
   const std::string whose = has_several_ ? compared_[one.compared] + "_" : "";
   const auto is_taken = [&](const std::string &wanted) {
     return std::any_of(told.begin(), told.end(),
@@ -136,12 +142,12 @@ std::string Model::Compiled::told_name(const std::vector<Told> &told, const Gath
   return unused;
 }
 
-void Model::Compiled::check_values(const Plan &plan) const {
+void Training::check_values(const Plan &plan) const {
   for (const Gathered &one : gathered_)
     one.metric->check_values(plan.truth(one.compared), plan.compared(one.compared));
 }
 
-void Model::Compiled::gather(const Plan &plan) {
+void Training::gather(const Plan &plan) {
   const auto records = static_cast<double>(plan.prediction(0).shape().at(0));
   records_ += records;
   loss_sums_[0] += plan.loss() * records;
@@ -152,13 +158,13 @@ void Model::Compiled::gather(const Plan &plan) {
                        plan.metric_weights(one.compared, one.is_weighted));
 }
 
-void Model::Compiled::reset() {
+void Training::reset_metrics() {
   records_ = 0;
   std::fill(loss_sums_.begin(), loss_sums_.end(), 0.0);
   for (const Gathered &one : gathered_) one.metric->reset();
 }
 
-std::vector<std::string> Model::Compiled::metric_names() const {
+std::vector<std::string> Training::metric_names() const {
   std::vector<std::string> names{"loss"};
   for (size_t i = 0; has_several_ && i < compared_.size(); ++i)
     names.push_back(compared_[i] + "_loss");
@@ -166,7 +172,7 @@ std::vector<std::string> Model::Compiled::metric_names() const {
   return names;
 }
 
-double Model::Compiled::metric_value(size_t index) const {
+double Training::metric(size_t index) const {
   if (index >= loss_count()) {
     const Told &one = told_.at(index - loss_count());
     return one.metric->result(one.index);
@@ -174,9 +180,9 @@ double Model::Compiled::metric_value(size_t index) const {
   return records_ == 0 ? 0 : loss_sums_[index] / records_;
 }
 
-std::vector<double> Model::Compiled::metric_values() const {
+std::vector<double> Training::metrics() const {
   std::vector<double> values;
-  for (size_t i = 0; i < metric_count(); ++i) values.push_back(metric_value(i));
+  for (size_t i = 0; i < metric_count(); ++i) values.push_back(metric(i));
   return values;
 }
 

@@ -1,14 +1,30 @@
-// What a model is compiled with, and what it has gathered since its metrics were reset.
+// What a model is trained with: an optimizer, losses, and metrics with what they have gathered.
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
-#include "wrappers/nn/model.h"
+#include "wrappers/nn/metrics/metric.h"
+#include "wrappers/nn/optimizers/optimizer.h"
+#include "wrappers/nn/plan.h"
 
 namespace det::nn {
 
-struct Model::Compiled {
-  Compiled(const Json &options, const std::vector<std::string> &results);
+class Training {
+ public:
+  // As Model::compile() has it, for a model with these results.
+  Training(const Json &options, const std::vector<std::string> &results);
+
+  const Objective &objective() const { return objective_; }
+  // Of any kind where none was named; trains() says whether one was.
+  Optimizer &optimizer() { return *optimizer_; }
+  const Optimizer &optimizer() const { return *optimizer_; }
+  bool trains() const { return trains_; }
+  bool checks_numerics() const { return checks_numerics_; }
+  // From now on the loss is scaled, as the optimizer or else `scale` says.
+  void scale_loss(const LossScale &scale);
 
   // Names of the results that are compared.
   const std::vector<std::string> &compared() const { return compared_; }
@@ -20,16 +36,14 @@ struct Model::Compiled {
   // Throws Code::invalid where what a plan has computed, or what that is compared with, is none.
   void check_values(const Plan &plan) const;
   void gather(const Plan &plan);
-  void reset();
-  std::vector<std::string> metric_names() const;
-  size_t metric_count() const { return loss_count() + told_.size(); }
-  double metric_value(size_t index) const;
-  std::vector<double> metric_values() const;
 
-  Objective objective;
-  std::unique_ptr<Optimizer> optimizer;  // of any kind where none was named
-  bool trains = false;                   // whether one was
-  bool checks_numerics = false;
+  // Of all batches since reset_metrics(): "loss", then of several results "NAME_loss" each, then
+  // the metrics.
+  std::vector<std::string> metric_names() const;
+  std::vector<double> metrics() const;
+  size_t metric_count() const { return loss_count() + told_.size(); }
+  double metric(size_t index) const;
+  void reset_metrics();
 
  private:
   struct Gathered {
@@ -52,6 +66,9 @@ struct Model::Compiled {
   // The whole loss, and of several results each one's.
   size_t loss_count() const { return has_several_ ? loss_sums_.size() : 1; }
 
+  Objective objective_;
+  std::unique_ptr<Optimizer> optimizer_;
+  bool trains_ = false, checks_numerics_ = false;
   const bool has_several_;
   std::vector<std::string> compared_;
   // Of each that is compared, an array.
