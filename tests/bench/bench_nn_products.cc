@@ -6,9 +6,9 @@
 #include <functional>
 
 #include "tests/bench/measure.h"
+#include "wrappers/nn/arithmetic/random_stream.h"
 #include "wrappers/nn/backend.h"
 #include "wrappers/nn/onednn/onednn_primitive.h"
-#include "wrappers/nn/random_stream.h"
 
 using namespace det::nn;
 

@@ -5,8 +5,8 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "wrappers/nn/graph.h"
-#include "wrappers/nn/model_summary.h"
+#include "wrappers/nn/model/graph.h"
+#include "wrappers/nn/model/model_summary.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   using namespace det;

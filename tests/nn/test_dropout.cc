@@ -4,8 +4,8 @@
 
 #include "tests/cmocka.h"
 #include "tests/nn/suite/operation_case.h"
-#include "wrappers/nn/executable.h"
-#include "wrappers/nn/program_builder.h"
+#include "wrappers/nn/program/executable.h"
+#include "wrappers/nn/program/program_builder.h"
 
 namespace det::test {
 namespace {

@@ -1,7 +1,7 @@
 // Models whose sizes cannot be: refused, with no number wrapped round and no end waited for.
 #include <cstdint>
 
-#include "wrappers/nn/model.h"
+#include "wrappers/nn/model/model.h"
 
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"

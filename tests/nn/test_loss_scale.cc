@@ -1,5 +1,5 @@
 // Losses that are scaled, beside what tests/data/nn/training/mixed says of them.
-#include "wrappers/nn/model.h"
+#include "wrappers/nn/model/model.h"
 
 #include <limits>
 

@@ -1,5 +1,5 @@
 // Layers that compute in 16 bits, beside what tests/data/nn/layers/mixed says of them.
-#include "wrappers/nn/model.h"
+#include "wrappers/nn/model/model.h"
 
 #include <bit>
 #include <cmath>

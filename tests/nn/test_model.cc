@@ -1,5 +1,5 @@
 // Models as a whole: read, trained, written again, and refused.
-#include "wrappers/nn/model.h"
+#include "wrappers/nn/model/model.h"
 
 #include <cmath>
 #include <cstdlib>

@@ -1,12 +1,12 @@
 // Numbers that are not finite, found at the step with the layer.
-#include "wrappers/nn/model.h"
+#include "wrappers/nn/model/model.h"
 
 #include <limits>
 
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/nn/suite/small_model.h"
-#include "wrappers/nn/element_functions.h"
+#include "wrappers/nn/arithmetic/element_functions.h"
 
 namespace det::test {
 namespace {

@@ -16,7 +16,7 @@
 #include "core/base/error.h"
 #include "tests/cmocka.h"
 #include "tests/nn/suite/operation_suite.h"
-#include "wrappers/nn/random_stream.h"
+#include "wrappers/nn/arithmetic/random_stream.h"
 
 namespace {
 

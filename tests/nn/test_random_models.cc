@@ -5,7 +5,7 @@
 #include "tests/cmocka.h"
 #include "tests/temporary_directory.h"
 #include "wrappers/nn/files/model_files.h"
-#include "wrappers/nn/model.h"
+#include "wrappers/nn/model/model.h"
 
 namespace det::test {
 namespace {

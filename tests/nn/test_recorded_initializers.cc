@@ -6,7 +6,7 @@
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/nn/recorded/fixture.h"
-#include "wrappers/nn/initializers/initializer.h"
+#include "wrappers/nn/weights/initializer.h"
 
 namespace det::test {
 namespace {

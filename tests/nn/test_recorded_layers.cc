@@ -2,7 +2,7 @@
 #include "tests/cmocka.h"
 #include "tests/nn/recorded/recorded_call.h"
 #include "tests/nn/suite/back_ends.h"
-#include "wrappers/nn/array_copy.h"
+#include "wrappers/nn/arrays/array_copy.h"
 
 namespace det::test {
 namespace {

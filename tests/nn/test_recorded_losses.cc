@@ -7,10 +7,10 @@
 #include "tests/expect_error.h"
 #include "tests/nn/recorded/fixture.h"
 #include "tests/nn/suite/back_ends.h"
-#include "wrappers/nn/array_copy.h"
-#include "wrappers/nn/executable.h"
-#include "wrappers/nn/graph.h"
+#include "wrappers/nn/arrays/array_copy.h"
 #include "wrappers/nn/losses/loss.h"
+#include "wrappers/nn/model/graph.h"
+#include "wrappers/nn/program/executable.h"
 
 namespace det::test {
 namespace {

@@ -5,7 +5,7 @@
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/nn/recorded/fixture.h"
-#include "wrappers/nn/array_copy.h"
+#include "wrappers/nn/arrays/array_copy.h"
 #include "wrappers/nn/metrics/metric.h"
 
 namespace det::test {

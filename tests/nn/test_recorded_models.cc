@@ -6,7 +6,7 @@
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/nn/recorded/recorded_call.h"
-#include "wrappers/nn/model.h"
+#include "wrappers/nn/model/model.h"
 
 namespace det::test {
 namespace {

@@ -8,7 +8,7 @@
 #include "tests/expect_error.h"
 #include "tests/nn/recorded/fixture.h"
 #include "tests/nn/suite/back_ends.h"
-#include "wrappers/nn/array_copy.h"
+#include "wrappers/nn/arrays/array_copy.h"
 #include "wrappers/nn/backend.h"
 
 namespace det::test {

@@ -1,5 +1,5 @@
 // Steps of training against those of Keras: tests/data/nn/training.
-#include "wrappers/nn/model.h"
+#include "wrappers/nn/model/model.h"
 
 #include "core/base/error.h"
 #include "tests/cmocka.h"
@@ -7,7 +7,7 @@
 #include "tests/nn/recorded/fixture.h"
 #include "tests/nn/recorded/recorded_call.h"
 #include "tests/nn/suite/back_ends.h"
-#include "wrappers/nn/array_copy.h"
+#include "wrappers/nn/arrays/array_copy.h"
 
 namespace det::test {
 namespace {

@@ -1,5 +1,5 @@
 // Batches that are refused, and steps that are stopped: the model is as before.
-#include "wrappers/nn/model.h"
+#include "wrappers/nn/model/model.h"
 
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "tests/cmocka.h"
-#include "wrappers/nn/element_functions.h"
-#include "wrappers/nn/row_arithmetic.h"
+#include "wrappers/nn/arithmetic/element_functions.h"
+#include "wrappers/nn/arithmetic/row_arithmetic.h"
 
 namespace det::test {
 namespace {

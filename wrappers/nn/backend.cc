@@ -5,8 +5,8 @@
 
 #include "core/base/environment.h"
 #include "core/base/error.h"
+#include "wrappers/nn/configuration/named_config.h"
 #include "wrappers/nn/cuda/cuda_plugin.h"
-#include "wrappers/nn/near_name.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 
 namespace det::nn {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "wrappers/nn/array.h"
+#include "wrappers/nn/arrays/array.h"
 
 namespace det::test {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "wrappers/nn/array_copy.h"
+#include "wrappers/nn/arrays/array_copy.h"
 
 namespace det::test {
 

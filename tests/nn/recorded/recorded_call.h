@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tests/nn/recorded/fixture.h"
-#include "wrappers/nn/executable.h"
-#include "wrappers/nn/graph.h"
+#include "wrappers/nn/model/graph.h"
+#include "wrappers/nn/program/executable.h"
 
 namespace det::test {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "tests/cmocka.h"
+#include "wrappers/nn/arithmetic/weight_arithmetic.h"
 #include "wrappers/nn/backend.h"
-#include "wrappers/nn/weight_arithmetic.h"
 
 namespace det::test {
 

@@ -1,7 +1,7 @@
 // Shapes that kernels of fixed vectors and blocks are rarely tried with: each number of channels
 // from 1 to 17, what is one pixel wide, and the rest drawn, always the same for one seed.
 #include "tests/nn/suite/operation_case.h"
-#include "wrappers/nn/random_stream.h"
+#include "wrappers/nn/arithmetic/random_stream.h"
 
 namespace det::test {
 

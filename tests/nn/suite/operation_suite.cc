@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tests/cmocka.h"
-#include "wrappers/nn/random_stream.h"
+#include "wrappers/nn/arithmetic/random_stream.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 
 namespace det::test {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/json.h"
-#include "wrappers/nn/model.h"
+#include "wrappers/nn/model/model.h"
 
 namespace det::test {
 

@@ -9,9 +9,8 @@
 #include "wrappers/keras/checkpoints/weights_copy.h"
 #include "wrappers/keras/run/running_trial.h"
 #include "wrappers/nn/capi/model_handle.h"
-#include "wrappers/nn/keras_fields.h"
-#include "wrappers/nn/named_config.h"
-#include "wrappers/nn/near_name.h"
+#include "wrappers/nn/configuration/keras_fields.h"
+#include "wrappers/nn/configuration/named_config.h"
 
 namespace det::keras {
 
@@ -189,7 +188,8 @@ class TensorBoard : public KnownCallback {
  private:
   void add_workload(const Metrics &metrics) {
     add("epoch_", metrics, "", workloads_);
-    add_scalar("epoch_learning_rate", workloads_, model().impl.training().optimizer().learning_rate());
+    add_scalar("epoch_learning_rate", workloads_,
+               model().impl.training().optimizer().learning_rate());
     if (histogram_freq_ > 0 && workloads_ % histogram_freq_ == 0) {
       model().impl.check_built();
       for (const nn::Weight &weight : model().impl.weights().all()) add_histogram(weight);

@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "wrappers/nn/keras_fields.h"
+#include "wrappers/nn/configuration/keras_fields.h"
 
 namespace det::keras {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "wrappers/nn/model.h"
+#include "wrappers/nn/model/model.h"
 
 namespace det::keras {
 

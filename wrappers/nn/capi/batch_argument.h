@@ -3,7 +3,7 @@
 
 #include <det/nn.h>
 
-#include "wrappers/nn/model.h"
+#include "wrappers/nn/model/model.h"
 
 // The tensors of a caller as arrays, which look at his memory. `what` names them in errors.
 void borrow_arrays(const det_tensor *given, size_t count, const char *what,

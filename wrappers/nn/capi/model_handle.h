@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "wrappers/nn/model.h"
+#include "wrappers/nn/model/model.h"
 
 struct det_nn_model {
   explicit det_nn_model(const det::Json &described, const det::nn::ModelOptions &options)

@@ -92,14 +92,15 @@ std::span<const det_tensor> det_nn_model::lend_weights() {
 std::span<const det_tensor> det_nn_model::lend_optimizer_state() {
   impl.check_built();
   if (state.empty())
-    std::as_const(impl).optimizer().for_each_state(
+    std::as_const(impl).training().optimizer().for_each_state(
         impl.weights(),
         [&](const std::string &name, const Array &array) { state.add(name, array); });
   return state.give();
 }
 
 void det_nn_model::renew_metric_names() {
-  if (metric_names.size() != impl.training().metric_count()) metric_names = impl.training().metric_names();
+  if (metric_names.size() != impl.training().metric_count())
+    metric_names = impl.training().metric_names();
 }
 
 void det_nn_model_options_init(det_nn_model_options *options) noexcept {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "wrappers/nn/arithmetic/element_functions.h"
 #include "wrappers/nn/cuda/gpu_loops.h"
-#include "wrappers/nn/element_functions.h"
 
 namespace det::nn {
 

@@ -1,8 +1,8 @@
 // What goes back through the activation of another operation.
 #pragma once
 
-#include "wrappers/nn/activation.h"
-#include "wrappers/nn/array.h"
+#include "wrappers/nn/arithmetic/activation.h"
+#include "wrappers/nn/arrays/array.h"
 #include "wrappers/nn/cuda/cuda_context.h"
 #include "wrappers/nn/cuda/rounded.h"
 

@@ -1,4 +1,4 @@
-#include "wrappers/nn/array.h"
+#include "wrappers/nn/arrays/array.h"
 #include "wrappers/nn/cuda/activation_gradient.h"
 #include "wrappers/nn/cuda/convolution_plan.h"
 #include "wrappers/nn/cuda/cuda_context.h"

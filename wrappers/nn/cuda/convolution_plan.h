@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "wrappers/nn/array.h"
+#include "wrappers/nn/arrays/array.h"
 #include "wrappers/nn/cuda/cuda_context.h"
 #include "wrappers/nn/operations/operations.h"
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "wrappers/nn/arithmetic/weight_arithmetic.h"
 #include "wrappers/nn/backend.h"
 #include "wrappers/nn/cuda/cuda_context.h"
-#include "wrappers/nn/weight_arithmetic.h"
 
 namespace det::nn {
 

@@ -1,9 +1,9 @@
+#include "wrappers/nn/arithmetic/element_functions.h"
 #include "wrappers/nn/cuda/cuda_kernels.h"
 #include "wrappers/nn/cuda/gpu_loops.h"
 #include "wrappers/nn/cuda/moves.h"
 #include "wrappers/nn/cuda/rounded.h"
 #include "wrappers/nn/cuda/sums.h"
-#include "wrappers/nn/element_functions.h"
 
 namespace det::nn {
 

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "wrappers/nn/array.h"
+#include "wrappers/nn/arrays/array.h"
 #include "wrappers/nn/cuda/cuda_kernels.h"
 #include "wrappers/nn/cuda/gpu_loops.h"
 #include "wrappers/nn/cuda/moves.h"

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
+#include "wrappers/nn/arithmetic/host_device.h"
 #include "wrappers/nn/cuda/cuda_context.h"
-#include "wrappers/nn/host_device.h"
 
 #ifdef __CUDACC__
 #define DET_DEVICE __device__

@@ -1,9 +1,9 @@
 // Losses of rows: of a vector each, or of probabilities and a label.
 
+#include "wrappers/nn/arithmetic/loss_arithmetic.h"
 #include "wrappers/nn/cuda/cuda_kernels.h"
 #include "wrappers/nn/cuda/gpu_loops.h"
 #include "wrappers/nn/cuda/sums.h"
-#include "wrappers/nn/loss_arithmetic.h"
 
 namespace det::nn {
 

@@ -3,10 +3,10 @@
 
 #include <optional>
 
-#include "wrappers/nn/array.h"
-#include "wrappers/nn/array_shape.h"
+#include "wrappers/nn/arithmetic/host_device.h"
+#include "wrappers/nn/arrays/array.h"
+#include "wrappers/nn/arrays/array_shape.h"
 #include "wrappers/nn/cuda/cuda_context.h"
-#include "wrappers/nn/host_device.h"
 
 namespace det::nn {
 

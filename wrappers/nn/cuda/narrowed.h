@@ -1,7 +1,7 @@
 // Arrays in 16 bits, for matrix units.
 #pragma once
 
-#include "wrappers/nn/array.h"
+#include "wrappers/nn/arrays/array.h"
 #include "wrappers/nn/cuda/cuda_context.h"
 
 namespace det::nn {

@@ -3,7 +3,7 @@
 
 #include <initializer_list>
 
-#include "wrappers/nn/array.h"
+#include "wrappers/nn/arrays/array.h"
 #include "wrappers/nn/cuda/cuda_context.h"
 
 namespace det::nn {

@@ -1,12 +1,12 @@
 #include <optional>
 
+#include "wrappers/nn/arithmetic/element_functions.h"
 #include "wrappers/nn/cuda/cuda_kernels.h"
 #include "wrappers/nn/cuda/device_step.h"
 #include "wrappers/nn/cuda/gpu_loops.h"
 #include "wrappers/nn/cuda/moves.h"
 #include "wrappers/nn/cuda/product.h"
 #include "wrappers/nn/cuda/sums.h"
-#include "wrappers/nn/element_functions.h"
 #include "wrappers/nn/operations/operations.h"
 
 namespace det::nn {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "wrappers/nn/array.h"
+#include "wrappers/nn/arrays/array.h"
 #include "wrappers/nn/cuda/gpu_loops.h"
 
 namespace det::nn {

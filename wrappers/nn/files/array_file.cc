@@ -14,8 +14,8 @@
 #include "core/base/uuid.h"
 #include "core/tensors/file_writer.h"
 #include "core/tensors/reader.h"
-#include "wrappers/nn/array_copy.h"
-#include "wrappers/nn/near_name.h"
+#include "wrappers/nn/arrays/array_copy.h"
+#include "wrappers/nn/configuration/named_config.h"
 
 namespace det::nn {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/tensors/header.h"
-#include "wrappers/nn/array.h"
+#include "wrappers/nn/arrays/array.h"
 
 namespace det::nn {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wrappers/nn/array_shape.h"
+#include "wrappers/nn/arrays/array_shape.h"
 
 namespace det::nn {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "core/base/json.h"
-#include "wrappers/nn/model.h"
+#include "wrappers/nn/model/model.h"
 
 namespace det::nn {
 

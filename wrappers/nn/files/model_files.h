@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "wrappers/nn/model.h"
+#include "wrappers/nn/model/model.h"
 
 namespace det::nn {
 

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "wrappers/nn/array.h"
+#include "wrappers/nn/arrays/array.h"
 
 namespace det::nn {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "wrappers/nn/files/onnx_graph.h"
-#include "wrappers/nn/model_program.h"
+#include "wrappers/nn/program/model_program.h"
 
 namespace det::nn {
 

@@ -7,11 +7,11 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "wrappers/nn/configuration/named_config.h"
 #include "wrappers/nn/layers/activation_layers.h"
 #include "wrappers/nn/layers/last_axes.h"
 #include "wrappers/nn/layers/layer_table.h"
 #include "wrappers/nn/layers/merging.h"
-#include "wrappers/nn/near_name.h"
 
 namespace det::nn {
 

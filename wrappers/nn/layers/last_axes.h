@@ -4,8 +4,8 @@
 #include <string>
 
 #include "core/base/json.h"
-#include "wrappers/nn/keras_fields.h"
-#include "wrappers/nn/program_builder.h"
+#include "wrappers/nn/configuration/keras_fields.h"
+#include "wrappers/nn/program/program_builder.h"
 
 namespace det::nn {
 

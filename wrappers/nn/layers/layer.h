@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "wrappers/nn/constraints/constraint.h"
-#include "wrappers/nn/initializers/initializer.h"
-#include "wrappers/nn/keras_fields.h"
-#include "wrappers/nn/program_builder.h"
-#include "wrappers/nn/regularizers/regularizer.h"
+#include "wrappers/nn/configuration/keras_fields.h"
+#include "wrappers/nn/program/program_builder.h"
+#include "wrappers/nn/weights/constraint.h"
+#include "wrappers/nn/weights/initializer.h"
+#include "wrappers/nn/weights/regularizer.h"
 
 namespace det::nn {
 

@@ -1,7 +1,7 @@
 // Values joined to one.
 #pragma once
 
-#include "wrappers/nn/program_builder.h"
+#include "wrappers/nn/program/program_builder.h"
 
 namespace det::nn {
 

@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "wrappers/nn/near_name.h"
+#include "wrappers/nn/configuration/named_config.h"
 
 namespace det::nn {
 

@@ -1,8 +1,8 @@
 // In which type a layer computes: the "dtype" of its configuration, which Keras calls a policy.
 #pragma once
 
-#include "wrappers/nn/array.h"
-#include "wrappers/nn/keras_fields.h"
+#include "wrappers/nn/arrays/array.h"
+#include "wrappers/nn/configuration/keras_fields.h"
 
 namespace det::nn {
 

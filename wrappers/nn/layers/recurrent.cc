@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "wrappers/nn/configuration/named_config.h"
 #include "wrappers/nn/layers/activation_layers.h"
 #include "wrappers/nn/layers/dropout.h"
 #include "wrappers/nn/layers/layer_table.h"
 #include "wrappers/nn/layers/merging.h"
 #include "wrappers/nn/layers/policy.h"
-#include "wrappers/nn/near_name.h"
 
 namespace det::nn {
 

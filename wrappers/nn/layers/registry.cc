@@ -2,9 +2,9 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "wrappers/nn/graph.h"
+#include "wrappers/nn/configuration/named_config.h"
 #include "wrappers/nn/layers/layer_table.h"
-#include "wrappers/nn/near_name.h"
+#include "wrappers/nn/model/graph.h"
 
 namespace det::nn {
 

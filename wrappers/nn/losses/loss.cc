@@ -5,12 +5,11 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "wrappers/nn/array_copy.h"
-#include "wrappers/nn/keras_fields.h"
+#include "wrappers/nn/arrays/array_copy.h"
+#include "wrappers/nn/configuration/keras_fields.h"
+#include "wrappers/nn/configuration/named_config.h"
 #include "wrappers/nn/layers/last_axes.h"
 #include "wrappers/nn/losses/named_losses.h"
-#include "wrappers/nn/named_config.h"
-#include "wrappers/nn/near_name.h"
 
 namespace det::nn {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/json_fwd.h"
-#include "wrappers/nn/program_builder.h"
+#include "wrappers/nn/program/program_builder.h"
 
 namespace det::nn {
 

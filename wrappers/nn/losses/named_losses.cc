@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "wrappers/nn/named_config.h"
+#include "wrappers/nn/configuration/named_config.h"
 
 namespace det::nn {
 

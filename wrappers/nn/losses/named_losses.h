@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "wrappers/nn/keras_fields.h"
-#include "wrappers/nn/loss_function.h"
+#include "wrappers/nn/arithmetic/loss_function.h"
+#include "wrappers/nn/configuration/keras_fields.h"
 
 namespace det::nn {
 

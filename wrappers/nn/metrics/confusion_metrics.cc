@@ -14,7 +14,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "wrappers/nn/keras_fields.h"
+#include "wrappers/nn/configuration/keras_fields.h"
 #include "wrappers/nn/metrics/metric_makers.h"
 
 namespace det::nn {

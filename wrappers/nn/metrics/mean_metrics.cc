@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "wrappers/nn/keras_fields.h"
-#include "wrappers/nn/loss_function.h"
+#include "wrappers/nn/arithmetic/loss_function.h"
+#include "wrappers/nn/configuration/keras_fields.h"
+#include "wrappers/nn/configuration/named_config.h"
 #include "wrappers/nn/losses/named_losses.h"
 #include "wrappers/nn/metrics/metric_makers.h"
-#include "wrappers/nn/named_config.h"
 
 namespace det::nn {
 
@@ -27,7 +27,7 @@ struct ComparedRow {
 
 double one_if(bool is_right) { return is_right ? 1 : 0; }
 
-size_t largest_of(const float *values, size_t size) {
+size_t place_of_largest(const float *values, size_t size) {
   return static_cast<size_t>(std::max_element(values, values + size) - values);
 }
 
@@ -39,7 +39,8 @@ bool is_among_largest(const ComparedRow &row, size_t label, int64_t k) {
 }
 
 size_t label_of(const ComparedRow &row) {
-  return row.truth == nullptr ? static_cast<size_t>(row.label) : largest_of(row.truth, row.size);
+  return row.truth == nullptr ? static_cast<size_t>(row.label)
+                              : place_of_largest(row.truth, row.size);
 }
 
 // The part of the elements of a row that are right.
@@ -110,7 +111,7 @@ std::unique_ptr<Metric> make_accuracy(const std::string &folded, const std::stri
     };
   } else if (folded == "categoricalaccuracy" || folded == "sparsecategoricalaccuracy") {
     measure = [](const ComparedRow &row) {
-      return one_if(largest_of(row.prediction, row.size) == label_of(row));
+      return one_if(place_of_largest(row.prediction, row.size) == label_of(row));
     };
   } else if (folded == "topkcategoricalaccuracy" || folded == "sparsetopkcategoricalaccuracy") {
     const int64_t k = fields.integer("k", 5);

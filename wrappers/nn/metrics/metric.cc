@@ -6,10 +6,10 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "wrappers/nn/configuration/named_config.h"
 #include "wrappers/nn/layers/layer.h"
 #include "wrappers/nn/losses/named_losses.h"
 #include "wrappers/nn/metrics/metric_makers.h"
-#include "wrappers/nn/named_config.h"
 
 namespace det::nn {
 

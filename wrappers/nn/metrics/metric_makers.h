@@ -2,7 +2,7 @@
 // its kind has.
 #pragma once
 
-#include "wrappers/nn/keras_fields.h"
+#include "wrappers/nn/configuration/keras_fields.h"
 #include "wrappers/nn/metrics/metric.h"
 
 namespace det::nn {

@@ -1,10 +1,10 @@
 // Sums of arrays, as wide as the processor's vectors: what is repeated, row by row.
 #include <algorithm>
 
+#include "wrappers/nn/arithmetic/row_arithmetic.h"
 #include "wrappers/nn/onednn/onednn_kernels.h"
 #include "wrappers/nn/onednn/shares.h"
 #include "wrappers/nn/reference/reference_kernels.h"
-#include "wrappers/nn/row_arithmetic.h"
 
 namespace det::nn {
 

@@ -1,10 +1,10 @@
 // Cross entropy with labels: each row by itself, as wide as the processor's vectors.
 #include <limits>
 
+#include "wrappers/nn/arithmetic/row_arithmetic.h"
 #include "wrappers/nn/onednn/onednn_kernels.h"
 #include "wrappers/nn/onednn/shares.h"
 #include "wrappers/nn/reference/reference_kernels.h"
-#include "wrappers/nn/row_arithmetic.h"
 
 namespace det::nn {
 

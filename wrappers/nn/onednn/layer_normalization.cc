@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "core/base/vectorised.h"
+#include "wrappers/nn/arithmetic/row_arithmetic.h"
 #include "wrappers/nn/onednn/onednn_kernels.h"
 #include "wrappers/nn/onednn/shares.h"
 #include "wrappers/nn/reference/reference_kernels.h"
-#include "wrappers/nn/row_arithmetic.h"
 
 namespace det::nn {
 

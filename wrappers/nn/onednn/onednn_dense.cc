@@ -1,6 +1,6 @@
 #include <optional>
 
-#include "wrappers/nn/element_functions.h"
+#include "wrappers/nn/arithmetic/element_functions.h"
 #include "wrappers/nn/onednn/onednn_kernels.h"
 #include "wrappers/nn/onednn/shares.h"
 #include "wrappers/nn/onednn/small_products.h"

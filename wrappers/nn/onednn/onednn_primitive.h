@@ -5,7 +5,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <vector>
 
-#include "wrappers/nn/array.h"
+#include "wrappers/nn/arrays/array.h"
 
 namespace det::nn {
 

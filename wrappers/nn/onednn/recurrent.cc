@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "wrappers/nn/arithmetic/row_arithmetic.h"
 #include "wrappers/nn/onednn/onednn_kernels.h"
 #include "wrappers/nn/onednn/shares.h"
 #include "wrappers/nn/onednn/small_products.h"
 #include "wrappers/nn/reference/matrix.h"
 #include "wrappers/nn/reference/reference_kernels.h"
-#include "wrappers/nn/row_arithmetic.h"
 
 namespace det::nn {
 

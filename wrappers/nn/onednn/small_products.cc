@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/vectorised.h"
-#include "wrappers/nn/row_arithmetic.h"
+#include "wrappers/nn/arithmetic/row_arithmetic.h"
 
 namespace det::nn {
 

@@ -1,7 +1,7 @@
 #include "wrappers/nn/onednn/sums_gradient.h"
 
 #include "core/base/vectorised.h"
-#include "wrappers/nn/element_functions.h"
+#include "wrappers/nn/arithmetic/element_functions.h"
 #include "wrappers/nn/onednn/shares.h"
 
 namespace det::nn {

@@ -1,8 +1,8 @@
 // What comes back through an activation that is part of another operation.
 #pragma once
 
-#include "wrappers/nn/activation.h"
-#include "wrappers/nn/array.h"
+#include "wrappers/nn/arithmetic/activation.h"
+#include "wrappers/nn/arrays/array.h"
 #include "wrappers/nn/onednn/onednn_primitive.h"
 
 namespace det::nn {

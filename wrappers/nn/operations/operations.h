@@ -12,12 +12,12 @@
 #include <variant>
 #include <vector>
 
-#include "wrappers/nn/activation.h"
-#include "wrappers/nn/array.h"
-#include "wrappers/nn/host_device.h"
-#include "wrappers/nn/loss_function.h"
-#include "wrappers/nn/random_stream.h"
-#include "wrappers/nn/regularizers/regularizer.h"
+#include "wrappers/nn/arithmetic/activation.h"
+#include "wrappers/nn/arithmetic/host_device.h"
+#include "wrappers/nn/arithmetic/loss_function.h"
+#include "wrappers/nn/arithmetic/random_stream.h"
+#include "wrappers/nn/arrays/array.h"
+#include "wrappers/nn/weights/regularizer.h"
 
 namespace det::nn {
 

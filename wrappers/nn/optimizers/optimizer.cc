@@ -5,8 +5,8 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "wrappers/nn/arithmetic/weight_arithmetic.h"
 #include "wrappers/nn/backend.h"
-#include "wrappers/nn/weight_arithmetic.h"
 
 namespace det::nn {
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/base/json_fwd.h"
-#include "wrappers/nn/array.h"
-#include "wrappers/nn/keras_fields.h"
+#include "wrappers/nn/arrays/array.h"
+#include "wrappers/nn/configuration/keras_fields.h"
+#include "wrappers/nn/optimizers/schedule.h"
 #include "wrappers/nn/optimizers/update_rule.h"
-#include "wrappers/nn/schedules/schedule.h"
-#include "wrappers/nn/weights.h"
+#include "wrappers/nn/weights/weights.h"
 
 namespace det::nn {
 

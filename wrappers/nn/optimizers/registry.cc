@@ -2,7 +2,7 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "wrappers/nn/named_config.h"
+#include "wrappers/nn/configuration/named_config.h"
 #include "wrappers/nn/optimizers/editions.h"
 
 namespace det::nn {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <variant>
 
-#include "wrappers/nn/host_device.h"
+#include "wrappers/nn/arithmetic/host_device.h"
 
 namespace det::nn {
 

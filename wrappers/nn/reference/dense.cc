@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "wrappers/nn/element_functions.h"
+#include "wrappers/nn/arithmetic/element_functions.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 
 namespace det::nn {

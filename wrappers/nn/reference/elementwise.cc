@@ -4,7 +4,7 @@
 
 #include "core/base/half.h"
 #include "core/base/vectorised.h"
-#include "wrappers/nn/element_functions.h"
+#include "wrappers/nn/arithmetic/element_functions.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 
 namespace det::nn {

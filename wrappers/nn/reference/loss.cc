@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "wrappers/nn/loss_arithmetic.h"
+#include "wrappers/nn/arithmetic/loss_arithmetic.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 
 namespace det::nn {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "wrappers/nn/row_arithmetic.h"
+#include "wrappers/nn/arithmetic/row_arithmetic.h"
 
 namespace det::nn {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "wrappers/nn/element_functions.h"
+#include "wrappers/nn/arithmetic/element_functions.h"
 #include "wrappers/nn/operations/operations.h"
 #include "wrappers/nn/reference/matrix.h"
 #include "wrappers/nn/reference/reference_kernels.h"
