@@ -1,5 +1,5 @@
 // Records and steps that count as their classes say, and what is no class.
-#include "wrappers/nn/class_weights.h"
+#include "wrappers/nn/model/model.h"
 
 #include <cmath>
 

@@ -1,5 +1,4 @@
 // The back end 'cuda', and the one symbol of its library.
-
 #include <cstring>
 #include <new>
 

@@ -1,5 +1,4 @@
 // Losses of rows: of a vector each, or of probabilities and a label.
-
 #include "wrappers/nn/arithmetic/loss_arithmetic.h"
 #include "wrappers/nn/cuda/cuda_kernels.h"
 #include "wrappers/nn/cuda/gpu_loops.h"

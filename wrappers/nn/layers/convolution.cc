@@ -1,6 +1,5 @@
 // Convolutions of one and two spatial dimensions, and those the other way round, in which each
 // pixel becomes a window of the result.
-
 #include <algorithm>
 
 #include "core/base/error.h"

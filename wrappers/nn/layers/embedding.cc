@@ -1,5 +1,4 @@
 // Layers at the beginning of sequences: rows of a table, and which steps count.
-
 #include <algorithm>
 
 #include "core/base/error.h"

@@ -1,5 +1,4 @@
 // Functions of TensorFlow that were called on the results of layers.
-
 #include <algorithm>
 #include <functional>
 #include <optional>

@@ -1,6 +1,5 @@
 // Images and sequences made larger or smaller, rescaled, or changed by chance while a model is
 // trained.
-
 #include <algorithm>
 #include <limits>
 #include <numbers>

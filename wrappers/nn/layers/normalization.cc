@@ -1,6 +1,5 @@
 // Layers that take means off and divide by deviations: those of the batch, of each record, or known
 // ones.
-
 #include <algorithm>
 
 #include "core/base/error.h"

@@ -1,5 +1,4 @@
 // The largest or the mean of parts of images and sequences.
-
 #include <algorithm>
 
 #include "wrappers/nn/layers/layer_table.h"

@@ -1,6 +1,5 @@
 // LSTM, GRU and SimpleRNN, which go from state to state along the axis behind the batch, and the
 // layers that call another one for each step or in both directions.
-
 #include <algorithm>
 
 #include "core/base/error.h"

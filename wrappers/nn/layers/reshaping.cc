@@ -1,5 +1,4 @@
 // Layers that give their input another shape.
-
 #include <algorithm>
 
 #include "core/base/error.h"

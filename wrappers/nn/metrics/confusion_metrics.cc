@@ -1,5 +1,4 @@
 // Metrics of how many are right and wrong, of those that are so and that are not, at thresholds.
-
 #include <algorithm>
 #include <array>
 #include <charconv>

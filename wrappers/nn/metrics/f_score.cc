@@ -1,5 +1,4 @@
 // F1Score and FBetaScore: precision and recall of each class in one number.
-
 #include <algorithm>
 #include <cmath>
 #include <optional>

@@ -1,6 +1,5 @@
 // How far what is predicted to be of a class and what is of it are the same: intersection over
 // union.
-
 #include <algorithm>
 #include <cmath>
 #include <optional>

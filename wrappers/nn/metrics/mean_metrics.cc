@@ -1,5 +1,4 @@
 // Metrics that are the mean over records of one number each.
-
 #include <algorithm>
 #include <cmath>
 #include <functional>

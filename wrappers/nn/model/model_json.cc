@@ -1,6 +1,5 @@
 // Models as Keras writes them: read in the form of any of its releases, and written in that
 // of 2.15.
-
 #include <algorithm>
 #include <optional>
 #include <set>

@@ -1,4 +1,6 @@
-// The normalization of a batch whose channels are last: all channels of a record at once.
+// The normalization of a batch whose channels are last: all channels of a record at once. oneDNN's
+// is 1.6 times as quick where channels fill its vectors (tests/bench/bench_nn_products), and takes
+// four times as long where they do not.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,7 +30,7 @@ void add_squares(double *sums, const float *x, const float *mean, size_t channel
 
 DET_VECTORISED
 void add_off_products(double *sums, const float *dy, const float *x, const float *mean,
-                  size_t channels) {
+                      size_t channels) {
   for (size_t c = 0; c < channels; ++c)
     sums[c] += static_cast<double>(dy[c]) * static_cast<double>(x[c] - mean[c]);
 }

@@ -1,4 +1,5 @@
-// Dropout of single elements, four of which are drawn at once.
+// Dropout of single elements, four of which are drawn at once. oneDNN has none; the plain loops
+// take seven times as long (tests/bench/bench_nn_products).
 #include "core/base/vectorised.h"
 #include "wrappers/nn/onednn/onednn_kernels.h"
 #include "wrappers/nn/onednn/shares.h"

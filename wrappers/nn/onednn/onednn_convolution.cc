@@ -8,13 +8,21 @@
 
 namespace det::nn {
 
-// Arrays in the layouts that primitives want.
+namespace {
 
 // An array of ours, or where a primitive wants another layout, a copy of it.
 class Reordered {
  public:
   Reordered(const std::shared_ptr<OnednnContext> &context, const MemoryDesc &ours,
-            const Array &array, const MemoryDesc &theirs);
+            const Array &array, const MemoryDesc &theirs)
+      : theirs_(theirs), array_(array) {
+    if (ours == theirs) return;
+    // Blocks may be filled up behind the last element.
+    const auto floats = static_cast<int64_t>(theirs.get_size() / sizeof(float));
+    copy_ = Array({{floats}, Dtype::f32});
+    in_.emplace(reordering(context, ours, array.raw(), theirs, copy_.raw()));
+    out_.emplace(reordering(context, theirs, copy_.raw(), ours, array.raw()));
+  }
 
   // What the primitive works on.
   const MemoryDesc &desc() const { return theirs_; }
@@ -34,32 +42,6 @@ class Reordered {
   Array copy_;
   std::optional<OnednnPrimitive> in_, out_;
 };
-
-namespace {
-
-OnednnPrimitive reordering(const std::shared_ptr<OnednnContext> &context, const MemoryDesc &from,
-                           void *from_data, const MemoryDesc &to, void *to_data) {
-  const dnnl::reorder::primitive_desc prepared(context->engine, from, context->engine, to,
-                                               usual_attributes());
-  OnednnPrimitive made(context, dnnl::reorder(prepared), prepared.scratchpad_desc());
-  made.with(DNNL_ARG_FROM, from, from_data).with(DNNL_ARG_TO, to, to_data);
-  return made;
-}
-
-}  // namespace
-
-Reordered::Reordered(const std::shared_ptr<OnednnContext> &context, const MemoryDesc &ours,
-                     const Array &array, const MemoryDesc &theirs)
-    : theirs_(theirs), array_(array) {
-  if (ours == theirs) return;
-  // Blocks may be filled up behind the last element.
-  const auto floats = static_cast<int64_t>(theirs.get_size() / sizeof(float));
-  copy_ = Array({{floats}, Dtype::f32});
-  in_.emplace(reordering(context, ours, array.raw(), theirs, copy_.raw()));
-  out_.emplace(reordering(context, theirs, copy_.raw(), ours, array.raw()));
-}
-
-namespace {
 
 constexpr auto f32 = dnnl::memory::data_type::f32;
 

@@ -15,9 +15,9 @@ constexpr size_t few_rows = 3;            // fewer and the kernel is read but on
 constexpr size_t few_products = 1 << 14;  // of all rows: oneDNN needs some microseconds to begin
 
 // What both ways of computing share.
-class DenseKernel : public OperationKernel<DenseOp> {
+class OnednnDenseKernel : public OperationKernel<DenseOp> {
  public:
-  DenseKernel(const DenseOp &op, const Operands &operands, const OnednnContext &context)
+  OnednnDenseKernel(const DenseOp &op, const Operands &operands, const OnednnContext &context)
       : OperationKernel(op, operands),
         products_{output().size() / static_cast<size_t>(output().shape().back()),
                   static_cast<size_t>(input(1).shape()[0]),
@@ -45,9 +45,9 @@ class DenseKernel : public OperationKernel<DenseOp> {
   const size_t bias_shares_;
 };
 
-class SmallDense : public DenseKernel {
+class SmallDense : public OnednnDenseKernel {
  public:
-  using DenseKernel::DenseKernel;
+  using OnednnDenseKernel::OnednnDenseKernel;
 
   void forward() override {
     products_.forward(input(0).data(), input(1).data(), has_bias() ? input(2).data() : nullptr,
@@ -65,10 +65,10 @@ class SmallDense : public DenseKernel {
   }
 };
 
-class OnednnDense : public DenseKernel {
+class OnednnDense : public OnednnDenseKernel {
  public:
   OnednnDense(const DenseOp &op, const Operands &operands, const OnednnContextPtr &context)
-      : DenseKernel(op, operands, *context), context_(context), forward_(make_forward()) {
+      : OnednnDenseKernel(op, operands, *context), context_(context), forward_(make_forward()) {
     const auto [rows, in, out] = sizes();
     if (input_gradient(0))
       of_input_ =

@@ -9,6 +9,70 @@ namespace {
 
 constexpr size_t few_elements = 1024;
 
+// Where oneDNN 2 is told of an array once, oneDNN 3 is told of what goes in and what comes out.
+#if DNNL_VERSION_MAJOR >= 3
+
+dnnl::eltwise_forward::primitive_desc describe_function(const dnnl::engine &engine,
+                                                        dnnl::algorithm function,
+                                                        const MemoryDesc &array, float alpha) {
+  return describe<dnnl::eltwise_forward>(engine, usual_attributes(),
+                                         dnnl::prop_kind::forward_training, function, array, array,
+                                         alpha, 0.0F);
+}
+
+dnnl::eltwise_backward::primitive_desc describe_derivative(const dnnl::engine &engine,
+                                                           dnnl::algorithm function,
+                                                           const MemoryDesc &array, float alpha) {
+  return describe_gradient<dnnl::eltwise_backward>(
+      engine, usual_attributes(), describe_function(engine, function, array, alpha), function,
+      array, array, array, alpha, 0.0F);
+}
+
+dnnl::softmax_forward::primitive_desc describe_softmax(const dnnl::engine &engine,
+                                                       const MemoryDesc &array) {
+  return describe<dnnl::softmax_forward>(engine, usual_attributes(),
+                                         dnnl::prop_kind::forward_training,
+                                         dnnl::algorithm::softmax_accurate, array, array, 1);
+}
+
+dnnl::softmax_backward::primitive_desc describe_softmax_derivative(const dnnl::engine &engine,
+                                                                   const MemoryDesc &array) {
+  return describe_gradient<dnnl::softmax_backward>(
+      engine, usual_attributes(), describe_softmax(engine, array),
+      dnnl::algorithm::softmax_accurate, array, array, array, 1);
+}
+
+#else
+
+dnnl::eltwise_forward::primitive_desc describe_function(const dnnl::engine &engine,
+                                                        dnnl::algorithm function,
+                                                        const MemoryDesc &array, float alpha) {
+  return describe<dnnl::eltwise_forward>(
+      engine, usual_attributes(), dnnl::prop_kind::forward_training, function, array, alpha, 0.0F);
+}
+
+dnnl::eltwise_backward::primitive_desc describe_derivative(const dnnl::engine &engine,
+                                                           dnnl::algorithm function,
+                                                           const MemoryDesc &array, float alpha) {
+  return describe_gradient<dnnl::eltwise_backward>(
+      engine, usual_attributes(), describe_function(engine, function, array, alpha), function,
+      array, array, alpha, 0.0F);
+}
+
+dnnl::softmax_forward::primitive_desc describe_softmax(const dnnl::engine &engine,
+                                                       const MemoryDesc &array) {
+  return describe<dnnl::softmax_forward>(engine, usual_attributes(),
+                                         dnnl::prop_kind::forward_training, array, 1);
+}
+
+dnnl::softmax_backward::primitive_desc describe_softmax_derivative(const dnnl::engine &engine,
+                                                                   const MemoryDesc &array) {
+  return describe_gradient<dnnl::softmax_backward>(
+      engine, usual_attributes(), describe_softmax(engine, array), array, array, 1);
+}
+
+#endif
+
 class OnednnActivation : public OperationKernel<ActivationOp> {
  public:
   OnednnActivation(const ActivationOp &op, const Operands &operands,
@@ -19,13 +83,11 @@ class OnednnActivation : public OperationKernel<ActivationOp> {
                             ? op.alpha
                             : of_oneself(op.activation);
     const MemoryDesc array = row_major({static_cast<int64_t>(output().size())});
-    const auto forward =
-        describe_function(context->engine, function, array, alpha, usual_attributes());
+    const auto forward = describe_function(context->engine, function, array, alpha);
     forward_.emplace(context, dnnl::eltwise_forward(forward), forward.scratchpad_desc());
     forward_->with(DNNL_ARG_SRC, array, input(0).raw()).with(DNNL_ARG_DST, array, output().raw());
     if (!input_gradient(0)) return;
-    const auto backward =
-        describe_derivative(context->engine, function, array, alpha, usual_attributes());
+    const auto backward = describe_derivative(context->engine, function, array, alpha);
     backward_.emplace(context, dnnl::eltwise_backward(backward), backward.scratchpad_desc());
     backward_->with(DNNL_ARG_SRC, array, input(0).raw())
         .with(DNNL_ARG_DIFF_DST, array, output_gradient().raw())
@@ -50,11 +112,11 @@ class OnednnSoftmax : public OperationKernel<SoftmaxOp> {
       : OperationKernel(op, operands) {
     const int64_t length = output().shape().back();
     const MemoryDesc array = row_major({static_cast<int64_t>(output().size()) / length, length});
-    const auto forward = describe_softmax(context->engine, array, usual_attributes());
+    const auto forward = describe_softmax(context->engine, array);
     forward_.emplace(context, dnnl::softmax_forward(forward), forward.scratchpad_desc());
     forward_->with(DNNL_ARG_SRC, array, input(0).raw()).with(DNNL_ARG_DST, array, output().raw());
     if (!input_gradient(0)) return;
-    const auto backward = describe_softmax_derivative(context->engine, array, usual_attributes());
+    const auto backward = describe_softmax_derivative(context->engine, array);
     backward_.emplace(context, dnnl::softmax_backward(backward), backward.scratchpad_desc());
     backward_->with(DNNL_ARG_DST, array, output().raw())
         .with(DNNL_ARG_DIFF_DST, array, output_gradient().raw())

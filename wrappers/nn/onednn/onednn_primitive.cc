@@ -106,4 +106,13 @@ void OnednnPrimitive::run() const {
                 "computing with oneDNN: it ended with status " + std::to_string(status));
 }
 
+OnednnPrimitive reordering(const std::shared_ptr<OnednnContext> &context, const MemoryDesc &from,
+                           void *from_data, const MemoryDesc &to, void *to_data) {
+  const dnnl::reorder::primitive_desc prepared(context->engine, from, context->engine, to,
+                                               usual_attributes());
+  OnednnPrimitive made(context, dnnl::reorder(prepared), prepared.scratchpad_desc());
+  made.with(DNNL_ARG_FROM, from, from_data).with(DNNL_ARG_TO, to, to_data);
+  return made;
+}
+
 }  // namespace det::nn

@@ -1,3 +1,5 @@
+// Recurrent layers by products of oneDNN and loops of our own between them. As quick as oneDNN's
+// own LSTM (tests/bench/bench_nn_products), which has no masks and leaves nothing out by gates.
 #include <algorithm>
 #include <optional>
 
@@ -9,29 +11,6 @@
 #include "wrappers/nn/reference/reference_kernels.h"
 
 namespace det::nn {
-
-// A product of matrices that is taken again and again: by oneDNN, or by loops of our own where it
-// is too small for what oneDNN prepares at each call.
-
-class RepeatedProduct {
- public:
-  enum class Result { replaces, adds };  // what is in c before
-
-  // c = a . b + bias, or c += a . b. What they point to, and the bias, which may be null, stay
-  // where they are.
-  RepeatedProduct(const OnednnContextPtr &context, const Matrix &a, const Matrix &b,
-                  const Matrix &c, Result result, float *bias = nullptr);
-
-  void run() { run(a_.data, c_.data); }
-  // On others in place of a and c, that lie as these do.
-  void run(float *a, float *c);
-
- private:
-  const Matrix a_, b_, c_;
-  const Result result_;
-  float *const bias_;
-  std::optional<OnednnPrimitive> product_;
-};
 
 namespace {
 
@@ -45,44 +24,61 @@ MemoryDesc desc_of(const Matrix &m) {
           dnnl::memory::dims{static_cast<Dim>(m.row_stride), static_cast<Dim>(m.column_stride)}};
 }
 
+// A product of matrices that is taken again and again: by oneDNN, or by loops of our own where it
+// is too small for what oneDNN prepares at each call.
+class RepeatedProduct {
+ public:
+  enum class Result { replaces, adds };  // what is in c before
+
+  // c = a . b + bias, or c += a . b. What they point to, and the bias, which may be null, stay
+  // where they are.
+  RepeatedProduct(const OnednnContextPtr &context, const Matrix &a, const Matrix &b,
+                  const Matrix &c, Result result, float *bias = nullptr)
+      : a_(a), b_(b), c_(c), result_(result), bias_(bias) {
+    if (a.rows <= rows_by_loops || a.rows * a.columns * b.columns <= products_by_loops) return;
+    const ThreadLimit limit(context->threads);
+    dnnl::primitive_attr attributes = usual_attributes();
+    dnnl::post_ops after;
+    if (result == Result::adds) after.append_sum(1);
+    attributes.set_post_ops(after);
+    const MemoryDesc bias_desc =
+        bias != nullptr ? row_major({1, static_cast<int64_t>(c.columns)}) : MemoryDesc();
+    const auto prepared = describe_product(context->engine, desc_of(a), desc_of(b), bias_desc,
+                                           desc_of(c), attributes);
+    product_.emplace(context, dnnl::matmul(prepared), prepared.scratchpad_desc());
+    product_->with(DNNL_ARG_SRC, desc_of(a), a.data)
+        .with(DNNL_ARG_WEIGHTS, desc_of(b), b.data)
+        .with(DNNL_ARG_DST, desc_of(c), c.data);
+    if (bias != nullptr) product_->with(DNNL_ARG_BIAS, bias_desc, bias);
+  }
+
+  void run() { run(a_.data, c_.data); }
+  // On others in place of a and c, that lie as these do.
+  void run(float *a, float *c) {
+    if (product_) {
+      product_->move(DNNL_ARG_SRC, a);
+      product_->move(DNNL_ARG_DST, c);
+      return product_->run();
+    }
+    Matrix from = a_;
+    Matrix to = c_;
+    from.data = a;
+    to.data = c;
+    for (size_t row = 0; row < to.rows && result_ == Result::replaces; ++row) {
+      if (bias_ != nullptr) std::copy_n(bias_, to.columns, to.row(row));
+      else std::fill_n(to.row(row), to.columns, 0.0F);
+    }
+    add_product(from, b_, to);
+  }
+
+ private:
+  const Matrix a_, b_, c_;
+  const Result result_;
+  float *const bias_;
+  std::optional<OnednnPrimitive> product_;
+};
+
 }  // namespace
-
-RepeatedProduct::RepeatedProduct(const OnednnContextPtr &context, const Matrix &a, const Matrix &b,
-                                 const Matrix &c, Result result, float *bias)
-    : a_(a), b_(b), c_(c), result_(result), bias_(bias) {
-  if (a.rows <= rows_by_loops || a.rows * a.columns * b.columns <= products_by_loops) return;
-  const ThreadLimit limit(context->threads);
-  dnnl::primitive_attr attributes = usual_attributes();
-  dnnl::post_ops after;
-  if (result == Result::adds) after.append_sum(1);
-  attributes.set_post_ops(after);
-  const MemoryDesc bias_desc =
-      bias != nullptr ? row_major({1, static_cast<int64_t>(c.columns)}) : MemoryDesc();
-  const auto prepared =
-      describe_product(context->engine, desc_of(a), desc_of(b), bias_desc, desc_of(c), attributes);
-  product_.emplace(context, dnnl::matmul(prepared), prepared.scratchpad_desc());
-  product_->with(DNNL_ARG_SRC, desc_of(a), a.data)
-      .with(DNNL_ARG_WEIGHTS, desc_of(b), b.data)
-      .with(DNNL_ARG_DST, desc_of(c), c.data);
-  if (bias != nullptr) product_->with(DNNL_ARG_BIAS, bias_desc, bias);
-}
-
-void RepeatedProduct::run(float *a, float *c) {
-  if (product_) {
-    product_->move(DNNL_ARG_SRC, a);
-    product_->move(DNNL_ARG_DST, c);
-    return product_->run();
-  }
-  Matrix from = a_;
-  Matrix to = c_;
-  from.data = a;
-  to.data = c;
-  for (size_t row = 0; row < to.rows && result_ == Result::replaces; ++row) {
-    if (bias_ != nullptr) std::copy_n(bias_, to.columns, to.row(row));
-    else std::fill_n(to.row(row), to.columns, 0.0F);
-  }
-  add_product(from, b_, to);
-}
 
 // What recurrent operations have in common where they are quick: time is the first axis within, so
 // that each step's rows lie together. What needs no state is one product for all steps, before the

@@ -1,5 +1,4 @@
 // Images made larger or smaller, and images changed by chance.
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
