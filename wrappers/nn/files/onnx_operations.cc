@@ -37,7 +37,8 @@ const char *onnx_name(Activation activation) {
   }
 }
 
-// One step of a program while it is written as ONNX: a function for each kind of operation.
+// One step of a program while it is written as ONNX. It visits operations, of which each has a
+// function: that is why it has so many.
 class OnnxStep {
  public:
   using Names = std::vector<std::string>;

@@ -78,8 +78,6 @@ class RepeatedProduct {
   std::optional<OnednnPrimitive> product_;
 };
 
-}  // namespace
-
 // What recurrent operations have in common where they are quick: time is the first axis within, so
 // that each step's rows lie together. What needs no state is one product for all steps, before the
 // way through time or behind it; a step has one product, and a cell that is loops over its rows.
@@ -337,8 +335,6 @@ class OnednnRecurrent : public OperationKernel<Op> {
   std::vector<RepeatedProduct> of_state_, back_to_state_;  // of each share
   std::optional<RepeatedProduct> back_to_kernel_, back_to_recurrent_, back_to_x_;
 };
-
-namespace {
 
 class OnednnSimpleRnn : public OnednnRecurrent<SimpleRnnOp, RecurrentSums::together> {
  public:
