@@ -46,8 +46,7 @@ void compare(const det::DistributedView &job, const char *name, int64_t batch, i
       const double seconds = seconds_of(step, job.rank() == rank ? steps : 0);
       if (job.rank() == rank) one.push_back(seconds);
     }
-    all.push_back(
-        seconds_of([&] { ranks.train_on_batch(together.records); }, steps));
+    all.push_back(seconds_of([&] { ranks.train_on_batch(together.records); }, steps));
   }
   double records = 1 / median(one);  // of all ranks alone
   MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

@@ -15,8 +15,8 @@
 
 #include "tests/cmocka.h"
 #include "tests/temporary_directory.h"
-#include "wrappers/cli/text/field_text.h"
 #include "wrappers/cli/run/run_display.h"
+#include "wrappers/cli/text/field_text.h"
 
 using namespace det::cli;
 using namespace std::chrono_literals;

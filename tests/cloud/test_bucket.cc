@@ -2,8 +2,8 @@
 #include <set>
 
 #include "core/base/uuid.h"
-#include "core/storage/storage.h"
 #include "core/storage/manifest.h"
+#include "core/storage/storage.h"
 #include "tests/cloud/bucket_fixture.h"
 
 namespace det::cloud {

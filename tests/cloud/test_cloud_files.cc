@@ -1,6 +1,6 @@
 // Files beside the checkpoints of a bucket, and copies within it.
-#include "core/storage/storage.h"
 #include "core/storage/directory_storage.h"
+#include "core/storage/storage.h"
 #include "tests/cloud/bucket_fixture.h"
 
 namespace det::cloud {

@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/comm/join/rendezvous.h"
 #include "core/comm/join/endpoint.h"
 #include "core/comm/join/handshake.h"
+#include "core/comm/join/rendezvous.h"
 #include "tests/cmocka.h"
 #include "tests/comm/ranks.h"
 #include "tests/comm/thread_transport.h"

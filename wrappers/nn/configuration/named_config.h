@@ -1,5 +1,5 @@
-// Names in configurations: what is named by itself or by a class and its configuration, and the name
-// that was probably meant.
+// Names in configurations: what is named by itself or by a class and its configuration, and the
+// name that was probably meant.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Cross entropy with labels: each row by itself, as wide as the processor's vectors. oneDNN has none;
-// the plain loops take ten times as long (tests/bench/bench_nn_products).
+// Cross entropy with labels: each row by itself, as wide as the processor's vectors. oneDNN has
+// none; the plain loops take ten times as long (tests/bench/bench_nn_products).
 #include <limits>
 
 #include "wrappers/nn/arithmetic/row_arithmetic.h"
