@@ -76,8 +76,8 @@ double upload(Job &job, bool durable) {
   double taken = 0;
   for (const std::exception_ptr &thrown : job.run([&](det::test::Rank &rank) {
          const auto begin = std::chrono::steady_clock::now();
-         rank.checkpoints.upload(source(job, rank.number), R"({"steps_completed": 1})", true,
-                                 nullptr);
+         rank.checkpoints.saver().upload(source(job, rank.number), R"({"steps_completed": 1})",
+                                         true, nullptr);
          if (rank.number == 0) taken = seconds_since(begin);
        }))
     if (thrown) die(det::test::text_of(thrown));
