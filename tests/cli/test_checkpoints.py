@@ -46,7 +46,7 @@ def a_library_in_the_current_folder_is_not_taken_for_that_of_buckets(store):
     nowhere = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
     # As a shell starts what it finds in PATH.
     done = subprocess.run(["det", "checkpoints", "verify", "x" * 8, "--storage", "s3://bucket/"],
-                          executable=DET, cwd=store.home, env={**store.env, **nowhere},
+                          executable=os.path.abspath(DET), cwd=store.home, env={**store.env, **nowhere},
                           capture_output=True, text=True, timeout=60)
     assert done.returncode != 0 and "cannot be loaded" not in done.stderr, done.stderr
 

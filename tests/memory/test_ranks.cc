@@ -14,7 +14,7 @@ class Rank {
  public:
   Rank(int rank, int port, bool force_tcp) {
     det_distributed_options options{
-        sizeof options, rank, 2, rank, 2, 0, 1, "127.0.0.1", port, 0, 0, force_tcp ? 1 : 0, 20'000};
+        sizeof options, rank, 2, rank, 2, 0, 1, "127.0.0.1", port, 0, force_tcp ? 1 : 0, 0, 20'000};
     status_ = det_distributed_create(&options, &job_, &error_);
   }
   ~Rank() {
