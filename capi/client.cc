@@ -7,7 +7,7 @@
 #include "capi/host_log.h"
 #include "capi/storage_handle.h"
 #include "core/base/json.h"
-#include "core/base/log_relay.h"
+#include "core/base/log/log_relay.h"
 #include "core/client/account.h"
 #include "core/client/client.h"
 #include "core/client/metric_series.h"

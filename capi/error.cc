@@ -5,7 +5,7 @@
 #include <new>
 
 #include "capi/guard.h"
-#include "core/base/printable.h"
+#include "core/base/text/printable.h"
 
 static_assert(static_cast<int>(det::Code::internal) == DET_E_INTERNAL);
 static_assert(static_cast<int>(det::Code::no_memory) == DET_E_NOMEM);

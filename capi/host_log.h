@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "capi/guard.h"
-#include "core/base/log.h"
-#include "core/base/log_queue.h"
+#include "core/base/log/log.h"
+#include "core/base/log/log_queue.h"
 
 struct det_log_queue {
   std::shared_ptr<det::LogQueue> impl;  // cores and clients have it as well

@@ -1,9 +1,9 @@
 #include "core/client/account.h"
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/utf8.h"
+#include "core/base/process/environment.h"
+#include "core/base/text/utf8.h"
 #include "core/config/certificates.h"
 #include "core/config/master_location.h"
 #include "core/config/token_cache.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/json_fwd.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/master/rest/connect.h"
 
 namespace det::client {

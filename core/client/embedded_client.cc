@@ -1,7 +1,7 @@
 #include "core/client/embedded_client.h"
 
 #include "core/base/error.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/client/sync.h"
 #include "core/config/experiment/experiment_config.h"
 #include "core/engine/runs/recover_runs.h"

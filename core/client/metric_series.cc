@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "core/base/clock.h"
-#include "core/base/dotted_name.h"
 #include "core/base/json.h"
 #include "core/base/report.h"
+#include "core/base/text/dotted_name.h"
 
 namespace det::client {
 

@@ -1,7 +1,7 @@
 #include "core/client/rest_client.h"
 
 #include "core/base/error.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/client/rest_entries.h"
 #include "core/client/sync.h"
 #include "core/codec/steering.h"

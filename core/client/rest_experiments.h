@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/json_fwd.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/codec/lists.h"
 #include "core/engine/records/control.h"
 #include "core/engine/records/page.h"

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/dotted_name.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/text/dotted_name.h"
 #include "core/client/client.h"
 #include "core/client/rest_entries.h"
 #include "core/client/rest_walk.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
-#include "core/base/lower_case.h"
+#include "core/base/text/lower_case.h"
 
 namespace det::cloud {
 

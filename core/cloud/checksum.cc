@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/base/base64.h"
 #include "core/base/crc32c.h"
+#include "core/base/text/base64.h"
 
 namespace det::cloud {
 

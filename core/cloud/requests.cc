@@ -9,7 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/base/percent.h"
+#include "core/base/text/percent.h"
 #include "core/http/date.h"
 
 namespace det::cloud {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/cloud/request_scope.h"
 #include "core/cloud/store_refusal.h"
 #include "core/http/http_client.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/printable.h"
+#include "core/base/text/printable.h"
 
 namespace det::cloud {
 

@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "core/base/error.h"
-#include "core/base/utf8.h"
+#include "core/base/text/utf8.h"
 
 namespace det::cloud {
 

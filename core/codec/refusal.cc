@@ -5,7 +5,7 @@
 #include <cctype>
 
 #include "core/base/json.h"
-#include "core/base/utf8.h"
+#include "core/base/text/utf8.h"
 
 namespace det::codec {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/base/percent.h"
+#include "core/base/text/percent.h"
 
 namespace det::codec {
 

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <string_view>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
-#include "core/base/fork_guard.h"
+#include "core/base/process/environment.h"
+#include "core/base/process/fork_guard.h"
 #include "core/comm/group.h"
 #include "core/comm/join/layout.h"
 #include "core/comm/mailbox_group.h"

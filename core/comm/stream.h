@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/unshared_fd.h"
+#include "core/base/process/unshared_fd.h"
 #include "core/comm/frame.h"
 #include "core/comm/transport.h"
 

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/process/environment.h"
 #include "core/config/master_location.h"
 #include "core/config/master_url.h"
 

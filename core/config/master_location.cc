@@ -1,9 +1,9 @@
 #include "core/config/master_location.h"
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/lower_case.h"
+#include "core/base/process/environment.h"
+#include "core/base/text/lower_case.h"
 #include "core/config/master_url.h"
 
 namespace det::config {

@@ -1,6 +1,6 @@
 #include "core/config/trial_variables.h"
 
-#include "core/base/environment.h"
+#include "core/base/process/environment.h"
 
 namespace det::config {
 

@@ -5,10 +5,10 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/base/process.h"
+#include "core/base/process/environment.h"
+#include "core/base/process/process.h"
 
 namespace det::config {
 

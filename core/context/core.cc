@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/base/command_line.h"
 #include "core/base/error.h"
-#include "core/base/log_relay.h"
-#include "core/base/printable.h"
-#include "core/base/process.h"
+#include "core/base/log/log_relay.h"
+#include "core/base/process/command_line.h"
+#include "core/base/process/process.h"
+#include "core/base/text/printable.h"
 #include "core/base/thread.h"
 #include "core/comm/agreement.h"
 #include "core/config/trial_variables.h"

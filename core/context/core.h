@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/comm/communicator.h"
 #include "core/context/checkpoint/checkpoint_context.h"
 #include "core/context/info.h"

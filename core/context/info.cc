@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "core/base/dotted_name.h"
-#include "core/base/environment.h"
 #include "core/base/error.h"
+#include "core/base/process/environment.h"
+#include "core/base/text/dotted_name.h"
 
 namespace det::context {
 

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "core/base/error.h"
-#include "core/base/fork_guard.h"
+#include "core/base/process/fork_guard.h"
 
 namespace det::context {
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/base/wake.h"
 #include "core/comm/communicator.h"
 #include "core/context/lifetime.h"

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/dotted_name.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/base/printable.h"
 #include "core/base/report.h"
+#include "core/base/text/dotted_name.h"
+#include "core/base/text/printable.h"
 #include "core/profiler/gpu/gpu.h"
 #include "core/profiler/samplers.h"
 

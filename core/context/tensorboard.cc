@@ -4,7 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/base/utf8.h"
+#include "core/base/text/utf8.h"
 #include "core/tensorboard/event.h"
 #include "core/tensorboard/value.h"
 

@@ -1,7 +1,7 @@
 #include "core/context/train.h"
 
 #include "core/base/error.h"
-#include "core/base/utf8.h"
+#include "core/base/text/utf8.h"
 #include "core/journal/report_names.h"
 
 namespace det::context {

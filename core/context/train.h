@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/base/json_fwd.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/context/lifetime.h"
 #include "core/context/tensorboard.h"
 #include "core/engine/runs/run_backend.h"

@@ -6,8 +6,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/base/fifo.h"
 #include "core/base/file.h"
+#include "core/base/process/fifo.h"
 #include "core/config/secrets.h"
 #include "core/engine/checkpoints/checkpoint_records.h"
 #include "core/engine/runs/lifecycle.h"

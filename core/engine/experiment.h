@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "core/base/fifo.h"
 #include "core/base/json.h"
-#include "core/base/process.h"
+#include "core/base/process/fifo.h"
+#include "core/base/process/process.h"
 #include "core/engine/database.h"
 
 namespace det::engine {

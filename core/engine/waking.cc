@@ -9,8 +9,8 @@
 #include <filesystem>
 
 #include "core/base/error.h"
-#include "core/base/fifo.h"
 #include "core/base/file.h"
+#include "core/base/process/fifo.h"
 #include "core/base/uuid.h"
 #include "core/engine/experiment.h"
 #include "core/journal/run_directory.h"

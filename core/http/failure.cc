@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "core/base/utf8.h"
+#include "core/base/text/utf8.h"
 
 namespace det::http {
 

@@ -15,9 +15,9 @@
 #include <variant>
 #include <vector>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
-#include "core/base/fork_guard.h"
+#include "core/base/process/environment.h"
+#include "core/base/process/fork_guard.h"
 #include "core/base/thread.h"
 #include "core/http/failure.h"
 #include "core/http/transfer.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/base/wake.h"
 #include "core/http/message.h"
 #include "core/http/retry.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 
 namespace det::http {
 

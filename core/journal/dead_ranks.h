@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 
 namespace det::journal {
 

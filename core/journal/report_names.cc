@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/utf8.h"
+#include "core/base/text/utf8.h"
 
 namespace det::journal {
 

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "core/base/fifo.h"
 #include "core/base/file.h"
+#include "core/base/process/fifo.h"
 #include "core/base/uuid.h"
 #include "core/journal/segment.h"
 

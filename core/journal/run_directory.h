@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/base/process.h"
+#include "core/base/process/process.h"
 #include "core/base/report.h"
 
 namespace det::journal {

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/base/report.h"
 #include "core/journal/spool.h"
 

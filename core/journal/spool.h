@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/fork_guard.h"
+#include "core/base/process/fork_guard.h"
 #include "core/base/report.h"
 #include "core/journal/record.h"
 #include "core/journal/segment.h"

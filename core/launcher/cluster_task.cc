@@ -14,13 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "core/base/base64.h"
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
-#include "core/base/log.h"
-#include "core/base/run_command.h"
+#include "core/base/log/log.h"
+#include "core/base/process/environment.h"
+#include "core/base/process/run_command.h"
+#include "core/base/text/base64.h"
 #include "core/codec/checkpoints.h"
 #include "core/codec/container.h"
 #include "core/config/cluster_info.h"

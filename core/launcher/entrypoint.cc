@@ -4,10 +4,10 @@
 #include <chrono>
 #include <string_view>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/base/run_command.h"
+#include "core/base/process/environment.h"
+#include "core/base/process/run_command.h"
 
 namespace det::launcher {
 

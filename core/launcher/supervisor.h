@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/engine/supervision/supervised_experiment.h"
 #include "core/launcher/launch_queue.h"
 #include "core/launcher/launcher.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/json_fwd.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/engine/supervision/supervised_experiment.h"
 #include "core/launcher/entrypoint.h"
 #include "core/launcher/launcher.h"

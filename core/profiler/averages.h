@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/json_fwd.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/profiler/sampler.h"
 
 namespace det::profiler {

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/printable.h"
-#include "core/base/string_hash.h"
+#include "core/base/text/printable.h"
+#include "core/base/text/string_hash.h"
 #include "core/profiler/cgroup.h"
 #include "core/profiler/free_space.h"
 #include "core/profiler/process_tree.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/json_fwd.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/profiler/averages.h"
 #include "core/profiler/sampler.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/base/json_fwd.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/storage/storage.h"
 
 namespace det::storage {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/storage/chunks/chunk_saver.h"
 #include "core/storage/spare_files.h"
 #include "core/storage/staging_sweep.h"

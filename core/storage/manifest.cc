@@ -9,7 +9,7 @@
 #include <cstdio>
 
 #include "core/base/json.h"
-#include "core/base/utf8.h"
+#include "core/base/text/utf8.h"
 
 namespace det::storage {
 

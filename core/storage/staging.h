@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "core/base/process.h"
+#include "core/base/process/process.h"
 #include "core/storage/tree.h"
 
 namespace det::storage {

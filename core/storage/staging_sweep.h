@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/log.h"
-#include "core/base/process.h"
+#include "core/base/log/log.h"
+#include "core/base/process/process.h"
 #include "core/storage/staging.h"
 
 namespace det::storage {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/process/environment.h"
 #include "core/base/uuid.h"
 #include "core/storage/cloud_library.h"
 #include "core/storage/directory_storage.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/json_fwd.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/storage/progress.h"
 
 namespace det::storage {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/fork_guard.h"
+#include "core/base/process/fork_guard.h"
 #include "core/storage/file_transfer.h"
 #include "core/storage/storage.h"
 

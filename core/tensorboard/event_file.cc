@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
-#include "core/base/process.h"
+#include "core/base/process/process.h"
 #include "core/tensorboard/event.h"
 
 namespace det::tensorboard {

@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/tensorboard/event_file.h"
 
 namespace det::tensorboard {

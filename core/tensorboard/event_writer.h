@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/base/json.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/base/report.h"
 #include "core/tensorboard/event_file.h"
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/process/environment.h"
 #include "core/base/uuid.h"
 #include "core/storage/tree.h"
 

@@ -12,7 +12,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/storage/storage.h"
 
 namespace det::tensorboard {

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/tensorboard/files.h"
 
 namespace det::tensorboard {

@@ -1,8 +1,8 @@
 #include "core/tensors/tensor.h"
 
 #include "core/base/error.h"
-#include "core/base/printable.h"
-#include "core/base/utf8.h"
+#include "core/base/text/printable.h"
+#include "core/base/text/utf8.h"
 #include "core/tensors/header.h"
 
 namespace det::tensors {

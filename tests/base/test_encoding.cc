@@ -1,6 +1,6 @@
 // Bytes as text: base64 and percent-encoding.
-#include "core/base/base64.h"
-#include "core/base/percent.h"
+#include "core/base/text/base64.h"
+#include "core/base/text/percent.h"
 #include "tests/cmocka.h"
 
 namespace {

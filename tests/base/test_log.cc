@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/log_queue.h"
-#include "core/base/log_relay.h"
+#include "core/base/log/log_queue.h"
+#include "core/base/log/log_relay.h"
 #include "core/base/thread.h"
 #include "tests/cmocka.h"
 

@@ -1,11 +1,11 @@
 // Text that people see: nothing in it steers their terminal.
-#include "core/base/printable.h"
+#include "core/base/text/printable.h"
 
 #include <array>
 #include <cstring>
 #include <string>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "tests/cmocka.h"
 
 namespace {

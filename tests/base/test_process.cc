@@ -13,10 +13,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/command_line.h"
-#include "core/base/fork_guard.h"
 #include "core/base/json.h"
-#include "core/base/process.h"
+#include "core/base/process/command_line.h"
+#include "core/base/process/fork_guard.h"
+#include "core/base/process/process.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/temporary_directory.h"

@@ -1,5 +1,5 @@
 // Commands that are run for what they say.
-#include "core/base/run_command.h"
+#include "core/base/process/run_command.h"
 
 #include <cstdlib>
 

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/base/environment.h"
-#include "core/base/fifo.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
+#include "core/base/process/environment.h"
+#include "core/base/process/fifo.h"
+#include "core/base/process/unshared_fd.h"
+#include "core/base/text/utf8.h"
 #include "core/base/thread.h"
-#include "core/base/unshared_fd.h"
-#include "core/base/utf8.h"
 #include "core/base/uuid.h"
 #include "core/base/wake.h"
 #include "core/comm/communicator.h"

@@ -1,8 +1,8 @@
 // Containers of the Azurite that a test is run with.
 #pragma once
 
-#include "core/base/environment.h"
 #include "core/base/json.h"
+#include "core/base/process/environment.h"
 #include "core/cloud/azure/azure_objects.h"
 
 namespace det::cloud {

@@ -9,7 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
-#include "core/base/percent.h"
+#include "core/base/text/percent.h"
 #include "core/cloud/gcs/google_credentials.h"
 #include "tests/assert_equal.h"
 #include "tests/cmocka.h"

@@ -1,8 +1,8 @@
 // The S3 of a test: what tests/servers started, by its environment.
 #pragma once
 
-#include "core/base/environment.h"
 #include "core/base/json.h"
+#include "core/base/process/environment.h"
 
 namespace det::cloud::s3 {
 

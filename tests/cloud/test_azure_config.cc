@@ -1,6 +1,6 @@
 // What checkpoint_storage may say of Azure, and the signature that follows from it.
-#include "core/base/base64.h"
 #include "core/base/json.h"
+#include "core/base/text/base64.h"
 #include "core/cloud/azure/azure_config.h"
 #include "core/cloud/azure/azure_credentials.h"
 #include "core/cloud/batch.h"

@@ -1,8 +1,8 @@
 // What Azure has besides what every object store does: containers, folders in them, blocks without
 // uploads.
-#include "core/base/base64.h"
 #include "core/base/file.h"
-#include "core/base/percent.h"
+#include "core/base/text/base64.h"
+#include "core/base/text/percent.h"
 #include "core/cloud/digest.h"
 #include "core/cloud/open_bucket.h"
 #include "tests/cloud/azure.h"

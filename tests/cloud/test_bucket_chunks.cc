@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/base/clock.h"
-#include "core/base/process.h"
+#include "core/base/process/process.h"
 #include "core/cloud/checkpoints/bucket_chunks.h"
 #include "tests/assert_equal.h"
 #include "tests/cloud/bucket_fixture.h"

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "core/base/clock.h"
-#include "core/base/process.h"
+#include "core/base/process/process.h"
 #include "tests/cloud/bucket_fixture.h"
 
 namespace det::cloud {

@@ -1,6 +1,6 @@
 // Google Cloud Storage as fake-gcs-server speaks it.
-#include "core/base/environment.h"
 #include "core/base/json.h"
+#include "core/base/process/environment.h"
 #include "core/cloud/gcs/gcs_objects.h"
 #include "tests/cloud/suite.h"
 

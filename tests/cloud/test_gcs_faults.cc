@@ -1,7 +1,7 @@
 // Google Cloud Storage where something goes wrong: an emulator behind a proxy that spoils
 // exchanges, and refusals that an emulator does not give.
 #include "core/base/crc32c.h"
-#include "core/base/environment.h"
+#include "core/base/process/environment.h"
 #include "core/cloud/checksum.h"
 #include "core/cloud/gcs/gcs_objects.h"
 #include "tests/cloud/google_world.h"

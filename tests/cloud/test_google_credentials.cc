@@ -3,8 +3,8 @@
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 
-#include "core/base/base64.h"
 #include "core/base/clock.h"
+#include "core/base/text/base64.h"
 #include "tests/cloud/google_world.h"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "core/base/line_queue.h"
+#include "core/base/log/line_queue.h"
 #include "core/context/process/log_line.h"
 #include "tests/context/child_process.h"
 #include "tests/expect_error.h"

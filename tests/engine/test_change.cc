@@ -1,6 +1,6 @@
 // Who waits is woken by what a change says to him: by its commit, and not before. Nobody looks by
 // himself here for an hour.
-#include "core/base/fifo.h"
+#include "core/base/process/fifo.h"
 #include "core/engine/change.h"
 #include "core/engine/experiment.h"
 #include "core/journal/run_directory.h"

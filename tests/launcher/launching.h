@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/base/process.h"
+#include "core/base/process/process.h"
 #include "core/launcher/local/local_launcher.h"
 #include "tests/cmocka.h"
 #include "tests/temporary_directory.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/run_command.h"
+#include "core/base/process/run_command.h"
 #include "core/profiler/gpu/nvidia_gpus.h"
 #include "tests/profiler/figures.h"
 

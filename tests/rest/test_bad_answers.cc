@@ -1,6 +1,6 @@
 // Starts that meet something else than what a master says: each a clear error, after which the next
 // start finds nothing in its way.
-#include "core/base/utf8.h"
+#include "core/base/text/utf8.h"
 #include "core/master/rest/login.h"
 #include "tests/expect_error.h"
 #include "tests/http/authority.h"

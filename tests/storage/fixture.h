@@ -13,7 +13,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/storage/storage.h"
 #include "core/storage/tree.h"
 #include "tests/cmocka.h"

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <vector>
 
-#include "core/base/process.h"
+#include "core/base/process/process.h"
 #include "core/storage/directory_storage.h"
 #include "tests/storage/fixture.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/base/dotted_name.h"
 #include "core/base/json.h"
+#include "core/base/text/dotted_name.h"
 #include "wrappers/cli/exit_code.h"
 #include "wrappers/cli/text/field_text.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
+#include "core/base/process/environment.h"
 #include "wrappers/nn/configuration/named_config.h"
 #include "wrappers/nn/cuda/cuda_plugin.h"
 #include "wrappers/nn/reference/reference_kernels.h"

@@ -4,11 +4,11 @@
 #include <map>
 #include <string_view>
 
-#include "core/base/base64.h"
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/base/lower_case.h"
+#include "core/base/process/environment.h"
+#include "core/base/text/base64.h"
+#include "core/base/text/lower_case.h"
 #include "core/cloud/storage_fields.h"
 
 namespace det::cloud {

@@ -5,11 +5,11 @@
 #include <map>
 #include <string_view>
 
-#include "core/base/base64.h"
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/base/lower_case.h"
-#include "core/base/percent.h"
+#include "core/base/text/base64.h"
+#include "core/base/text/lower_case.h"
+#include "core/base/text/percent.h"
 #include "core/cloud/azure/azure_token.h"
 #include "core/cloud/digest.h"
 #include "core/cloud/url_host.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/cloud/azure/azure_config.h"
 #include "core/cloud/requests.h"
 #include "core/http/message.h"

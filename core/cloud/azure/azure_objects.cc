@@ -12,14 +12,14 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/base64.h"
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/json_fwd.h"
-#include "core/base/log.h"
-#include "core/base/percent.h"
-#include "core/base/utf8.h"
+#include "core/base/log/log.h"
+#include "core/base/text/base64.h"
+#include "core/base/text/percent.h"
+#include "core/base/text/utf8.h"
 #include "core/base/uuid.h"
 #include "core/cloud/azure/azure_protocol.h"
 #include "core/cloud/batch.h"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/base/json_fwd.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/cloud/object_store.h"
 
 namespace det::cloud {

@@ -2,12 +2,12 @@
 
 #include <charconv>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
-#include "core/base/printable.h"
-#include "core/base/run_command.h"
+#include "core/base/process/environment.h"
+#include "core/base/process/run_command.h"
+#include "core/base/text/printable.h"
 #include "core/cloud/storage_fields.h"
 
 namespace det::cloud {

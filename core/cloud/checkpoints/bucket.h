@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/log.h"
-#include "core/base/process.h"
+#include "core/base/log/log.h"
+#include "core/base/process/process.h"
 #include "core/cloud/object_store.h"
 
 namespace det::cloud {

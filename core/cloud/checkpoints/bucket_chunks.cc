@@ -13,7 +13,7 @@
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
-#include "core/base/process.h"
+#include "core/base/process/process.h"
 #include "core/base/uuid.h"
 #include "core/base/wake.h"
 #include "core/cloud/request_pool.h"

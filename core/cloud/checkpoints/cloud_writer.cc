@@ -16,7 +16,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/base/process.h"
+#include "core/base/process/process.h"
 #include "core/base/thread.h"
 #include "core/base/uuid.h"
 #include "core/base/wake.h"

@@ -8,8 +8,8 @@
 #include <map>
 #include <vector>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
+#include "core/base/process/environment.h"
 #include "core/base/uuid.h"
 #include "core/storage/tree.h"
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "core/base/fork_guard.h"
-#include "core/base/log.h"
-#include "core/base/process.h"
+#include "core/base/log/log.h"
+#include "core/base/process/fork_guard.h"
+#include "core/base/process/process.h"
 #include "core/storage/tree.h"
 
 namespace det::cloud {

@@ -5,14 +5,14 @@
 #include <functional>
 #include <string>
 
-#include "core/base/base64.h"
 #include "core/base/clock.h"
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
-#include "core/base/printable.h"
-#include "core/base/run_command.h"
+#include "core/base/process/environment.h"
+#include "core/base/process/run_command.h"
+#include "core/base/text/base64.h"
+#include "core/base/text/printable.h"
 #include "core/cloud/gcs/google_answer.h"
 #include "core/cloud/storage_fields.h"
 

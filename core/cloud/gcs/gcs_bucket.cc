@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/json_fwd.h"
-#include "core/base/percent.h"
+#include "core/base/text/percent.h"
 #include "core/base/uuid.h"
 #include "core/cloud/batch.h"
 #include "core/cloud/byte_range.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/json_fwd.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/cloud/byte_range.h"
 #include "core/cloud/gcs/gcs_config.h"
 #include "core/cloud/requests.h"

@@ -1,6 +1,6 @@
 #include "core/cloud/gcs/gcs_config.h"
 
-#include "core/base/environment.h"
+#include "core/base/process/environment.h"
 #include "core/cloud/storage_fields.h"
 #include "core/storage/storage_location.h"
 

@@ -4,8 +4,8 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/base/printable.h"
-#include "core/base/utf8.h"
+#include "core/base/text/printable.h"
+#include "core/base/text/utf8.h"
 
 namespace det::cloud {
 

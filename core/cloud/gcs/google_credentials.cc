@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/base/base64.h"
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
-#include "core/base/percent.h"
+#include "core/base/process/environment.h"
+#include "core/base/text/base64.h"
+#include "core/base/text/percent.h"
 #include "core/cloud/gcs/google_answer.h"
 #include "core/cloud/storage_fields.h"
 

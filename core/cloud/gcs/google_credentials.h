@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/json_fwd.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/cloud/refreshable.h"
 #include "core/cloud/requests.h"
 

@@ -1,8 +1,8 @@
 #include "core/cloud/s3/aws_profiles.h"
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/process/environment.h"
 
 namespace det::cloud {
 

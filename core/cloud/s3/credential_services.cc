@@ -6,11 +6,11 @@
 #include <string>
 
 #include "core/base/clock.h"
-#include "core/base/environment.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
-#include "core/base/percent.h"
-#include "core/base/printable.h"
+#include "core/base/process/environment.h"
+#include "core/base/text/percent.h"
+#include "core/base/text/printable.h"
 #include "core/cloud/digest.h"
 #include "core/cloud/s3/aws_profiles.h"
 #include "core/cloud/s3/sigv4.h"

@@ -4,7 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/base/percent.h"
+#include "core/base/text/percent.h"
 #include "core/cloud/xml.h"
 
 namespace det::cloud {

@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 #include <array>
 
-#include "core/base/environment.h"
-#include "core/base/run_command.h"
+#include "core/base/process/environment.h"
+#include "core/base/process/run_command.h"
 #include "core/cloud/s3/aws_profiles.h"
 #include "core/cloud/s3/s3_options.h"
 

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/base64.h"
 #include "core/base/crc32c.h"
-#include "core/base/percent.h"
+#include "core/base/text/base64.h"
+#include "core/base/text/percent.h"
 #include "core/cloud/checksum.h"
 #include "core/cloud/digest.h"
 #include "core/cloud/download.h"

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/process/environment.h"
 #include "core/cloud/s3/aws_profiles.h"
 #include "core/cloud/storage_fields.h"
 #include "core/cloud/url_host.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/json_fwd.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/cloud/s3/s3_credentials.h"
 #include "core/http/http_client.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/lower_case.h"
+#include "core/base/text/lower_case.h"
 #include "core/cloud/digest.h"
 #include "core/cloud/store_refusal.h"
 #include "core/cloud/xml.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/lower_case.h"
+#include "core/base/text/lower_case.h"
 #include "core/cloud/digest.h"
 
 namespace det::cloud {

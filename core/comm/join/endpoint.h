@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/unshared_fd.h"
+#include "core/base/process/unshared_fd.h"
 #include "core/comm/transport.h"
 
 namespace det::comm {

@@ -9,8 +9,8 @@
 #include <array>
 #include <cerrno>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
+#include "core/base/process/environment.h"
 #include "core/comm/numbers.h"
 
 namespace det::comm {

@@ -7,8 +7,8 @@
 #include <map>
 #include <optional>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
+#include "core/base/process/environment.h"
 #include "core/comm/join/layout.h"
 #include "core/comm/join/rendezvous.h"
 #include "core/comm/joined.h"

@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/process/environment.h"
 #include "core/comm/join/endpoint.h"
 #include "core/comm/join/slurm.h"
 #include "core/comm/join/variables.h"

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <numeric>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
+#include "core/base/process/environment.h"
 #include "core/comm/join/variables.h"
 
 namespace det::comm {

@@ -1,7 +1,7 @@
 #include "core/comm/join/variables.h"
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
+#include "core/base/process/environment.h"
 
 namespace det::comm {
 

@@ -16,10 +16,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/base/base64.h"
 #include "core/base/json.h"
 #include "core/base/json_fwd.h"
-#include "core/base/utf8.h"
+#include "core/base/text/base64.h"
+#include "core/base/text/utf8.h"
 
 namespace det::config {
 

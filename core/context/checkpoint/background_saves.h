@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/fork_guard.h"
 #include "core/base/json.h"
+#include "core/base/process/fork_guard.h"
 #include "core/context/checkpoint/checkpoint_catalog.h"
 #include "core/context/checkpoint/run_parts.h"
 #include "core/context/checkpoint/save_stage.h"

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/fork_guard.h"
+#include "core/base/process/fork_guard.h"
 #include "core/context/checkpoint/run_parts.h"
 #include "core/context/checkpoint/save_stage.h"
 #include "core/engine/runs/run_info.h"

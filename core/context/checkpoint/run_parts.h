@@ -1,7 +1,7 @@
 // What saving and restoring need of a run.
 #pragma once
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/comm/communicator.h"
 #include "core/context/lifetime.h"
 #include "core/engine/runs/run_backend.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/engine/runs/run_backend.h"
 #include "core/engine/runs/run_info.h"
 #include "core/storage/directory_storage.h"

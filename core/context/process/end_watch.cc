@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/fork_guard.h"
+#include "core/base/process/fork_guard.h"
 #include "core/base/thread.h"
 #include "core/base/wake.h"
 #include "core/context/process/signals.h"

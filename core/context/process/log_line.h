@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/log.h"
-#include "core/base/printable.h"
+#include "core/base/log/log.h"
+#include "core/base/text/printable.h"
 
 namespace det::context {
 

@@ -23,9 +23,9 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/line_queue.h"
+#include "core/base/log/line_queue.h"
+#include "core/base/process/unshared_fd.h"
 #include "core/base/thread.h"
-#include "core/base/unshared_fd.h"
 #include "core/base/wake.h"
 #include "core/context/process/log_line.h"
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/fork_guard.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
+#include "core/base/process/fork_guard.h"
 
 namespace det::context {
 

@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "core/base/error.h"
-#include "core/base/fork_guard.h"
+#include "core/base/process/fork_guard.h"
 
 namespace det::context {
 

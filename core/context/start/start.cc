@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/command_line.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json_fwd.h"
-#include "core/base/log.h"
-#include "core/base/process.h"
+#include "core/base/log/log.h"
+#include "core/base/process/command_line.h"
+#include "core/base/process/process.h"
 #include "core/comm/communicator.h"
 #include "core/config/experiment/experiment_config.h"
 #include "core/context/checkpoint/save_stage.h"

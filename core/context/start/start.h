@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/log.h"
-#include "core/base/log_queue.h"
+#include "core/base/log/log.h"
+#include "core/base/log/log_queue.h"
 #include "core/comm/communicator.h"
 #include "core/config/cluster_info.h"
 #include "core/config/master_location.h"

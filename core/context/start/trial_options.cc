@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "core/base/dotted_name.h"
 #include "core/base/error.h"
-#include "core/base/utf8.h"
+#include "core/base/text/dotted_name.h"
+#include "core/base/text/utf8.h"
 #include "core/config/trial_variables.h"
 #include "core/search/single.h"
 #include "core/storage/storage_location.h"

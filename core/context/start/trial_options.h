@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/context/start/start.h"
 #include "core/engine/runs/run_info.h"
 #include "core/storage/storage.h"

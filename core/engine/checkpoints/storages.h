@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/engine/store_places.h"
 #include "core/storage/storage.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/json.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/engine/records/page.h"
 #include "core/engine/store.h"
 

@@ -9,7 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/base/pidfd.h"
+#include "core/base/process/pidfd.h"
 #include "core/engine/change.h"
 #include "core/engine/experiment.h"
 #include "core/engine/records/resume.h"

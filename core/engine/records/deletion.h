@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/engine/store.h"
 
 namespace det::engine {

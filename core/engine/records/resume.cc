@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "core/base/command_line.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/process/command_line.h"
 #include "core/engine/runs/lifecycle.h"
 #include "core/engine/runs/ranks.h"
 

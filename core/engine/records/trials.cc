@@ -5,10 +5,10 @@
 #include <set>
 
 #include "core/base/clock.h"
-#include "core/base/dotted_name.h"
 #include "core/base/error.h"
 #include "core/base/report.h"
-#include "core/base/utf8.h"
+#include "core/base/text/dotted_name.h"
+#include "core/base/text/utf8.h"
 #include "core/engine/records/entries.h"
 #include "core/engine/records/find.h"
 #include "core/engine/records/resume.h"

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "core/base/json_fwd.h"
-#include "core/base/log.h"
-#include "core/base/process.h"
+#include "core/base/log/log.h"
+#include "core/base/process/process.h"
 #include "core/engine/runs/run_backend.h"
 #include "core/engine/store.h"
 

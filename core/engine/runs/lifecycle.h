@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/process.h"
+#include "core/base/process/process.h"
 #include "core/engine/database.h"
 #include "core/engine/states.h"
 

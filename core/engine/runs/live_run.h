@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/json_fwd.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/base/report.h"
 #include "core/engine/runs/report_writer.h"
 #include "core/engine/runs/run_backend.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/process.h"
+#include "core/base/process/process.h"
 #include "core/engine/database.h"
 #include "core/engine/runs/lifecycle.h"
 

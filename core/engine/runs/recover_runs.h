@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/engine/store.h"
 #include "core/journal/dead_ranks.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/dotted_name.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/text/dotted_name.h"
 #include "core/engine/checkpoints/checkpoint_records.h"
 
 namespace det::engine {

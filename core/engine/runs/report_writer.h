@@ -15,7 +15,7 @@
 
 #include "core/base/json.h"
 #include "core/base/report.h"
-#include "core/base/string_hash.h"
+#include "core/base/text/string_hash.h"
 #include "core/engine/database.h"
 #include "core/engine/runs/best_validation.h"
 

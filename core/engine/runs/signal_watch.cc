@@ -1,7 +1,7 @@
 #include "core/engine/runs/signal_watch.h"
 
 #include "core/base/clock.h"
-#include "core/base/fifo.h"
+#include "core/base/process/fifo.h"
 #include "core/journal/run_directory.h"
 
 namespace det::engine {

@@ -8,7 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/base/utf8.h"
+#include "core/base/text/utf8.h"
 #include "core/base/uuid.h"
 #include "core/config/secrets.h"
 #include "core/engine/checkpoints/checkpoint_records.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/base/log.h"
-#include "core/base/process.h"
+#include "core/base/log/log.h"
+#include "core/base/process/process.h"
 #include "core/engine/runs/ranks.h"
 #include "core/engine/runs/run_info.h"
 #include "core/engine/store.h"

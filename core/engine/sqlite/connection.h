@@ -10,7 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "core/base/string_hash.h"
+#include "core/base/text/string_hash.h"
 #include "core/engine/database.h"
 
 struct sqlite3;

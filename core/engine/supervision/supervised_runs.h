@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/engine/runs/run_info.h"
 #include "core/engine/states.h"
 #include "core/engine/store.h"

@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <sstream>
 
-#include "core/base/cuda_visible_devices.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/process/cuda_visible_devices.h"
 
 namespace det::launcher {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
-#include "core/base/pidfd.h"
+#include "core/base/process/pidfd.h"
 
 namespace det::launcher {
 

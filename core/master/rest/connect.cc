@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/process/environment.h"
 #include "core/config/certificates.h"
 #include "core/master/rest/login.h"
 

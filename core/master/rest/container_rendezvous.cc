@@ -10,9 +10,9 @@
 #include <memory>
 #include <sstream>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
-#include "core/base/process.h"
+#include "core/base/process/environment.h"
+#include "core/base/process/process.h"
 #include "core/base/uuid.h"
 #include "core/codec/container.h"
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/base/report.h"
 #include "core/master/rest/master_session.h"
 #include "core/master/rest/refused.h"

@@ -6,9 +6,9 @@
 #include <cctype>
 #include <cerrno>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/process/environment.h"
 #include "core/config/master_location.h"
 
 namespace det::master {

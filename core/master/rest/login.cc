@@ -4,8 +4,8 @@
 
 #include <array>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
+#include "core/base/process/environment.h"
 #include "core/config/token_cache.h"
 
 namespace det::master {

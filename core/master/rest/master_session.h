@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/codec/call.h"
 #include "core/codec/identity.h"
 #include "core/http/http_client.h"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/journal/dead_ranks.h"
 #include "core/master/rest/master_session.h"
 

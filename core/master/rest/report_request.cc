@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/codec/logs.h"
 #include "core/codec/metrics.h"
 #include "core/codec/run.h"

@@ -10,8 +10,8 @@
 #include <set>
 #include <string>
 
-#include "core/base/log.h"
-#include "core/base/process.h"
+#include "core/base/log/log.h"
+#include "core/base/process/process.h"
 #include "core/base/wake.h"
 #include "core/codec/checkpoints.h"
 #include "core/engine/runs/run_backend.h"

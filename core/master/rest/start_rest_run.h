@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/comm/communicator.h"
 #include "core/config/cluster_info.h"
 #include "core/engine/runs/run_backend.h"

@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/printable.h"
+#include "core/base/text/printable.h"
 #include "core/profiler/gpu/nvidia_gpus.h"
 #include "core/profiler/system_file.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/profiler/gpu/nvml.h"
 #include "core/profiler/sampler.h"
 #include "core/profiler/samplers.h"

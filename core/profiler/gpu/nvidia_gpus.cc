@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/cuda_visible_devices.h"
-#include "core/base/environment.h"
 #include "core/base/error.h"
-#include "core/base/printable.h"
+#include "core/base/process/cuda_visible_devices.h"
+#include "core/base/process/environment.h"
+#include "core/base/text/printable.h"
 #include "core/profiler/gpu/gpu.h"
 #include "core/profiler/process_tree.h"
 #include "core/profiler/rate.h"

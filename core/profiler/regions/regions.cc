@@ -9,8 +9,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/text/utf8.h"
 #include "core/base/thread.h"
-#include "core/base/utf8.h"
 
 namespace det::profiler {
 

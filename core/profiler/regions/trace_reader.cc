@@ -11,7 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/utf8.h"
+#include "core/base/text/utf8.h"
 #include "core/profiler/regions/trace_file.h"
 
 namespace det::profiler {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/hash.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/base/uuid.h"
 #include "core/storage/chunks/chunks.h"
 #include "core/storage/progress.h"

@@ -35,7 +35,7 @@
 #include <set>
 #include <string>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/storage/chunks/chunks.h"
 
 namespace det::storage {

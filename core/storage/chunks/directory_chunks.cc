@@ -12,7 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/process.h"
+#include "core/base/process/process.h"
 #include "core/base/uuid.h"
 #include "core/storage/chunks/chunk_sweep.h"
 #include "core/storage/file_transfer.h"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/storage/chunks/chunk_saver.h"
 #include "core/storage/tree.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/base/file.h"
-#include "core/base/unshared_fd.h"
+#include "core/base/process/unshared_fd.h"
 #include "core/storage/storage.h"
 #include "core/trial/cache/cache_file.h"
 

@@ -10,9 +10,9 @@
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/base/percent.h"
-#include "core/base/printable.h"
-#include "core/base/utf8.h"
+#include "core/base/text/percent.h"
+#include "core/base/text/printable.h"
+#include "core/base/text/utf8.h"
 
 namespace det::trial {
 

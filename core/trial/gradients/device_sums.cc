@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 #include "core/comm/agreement.h"
 #include "core/trial/gradients/reduction.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <thread>
 
-#include "core/base/lower_case.h"
+#include "core/base/text/lower_case.h"
 #include "wrappers/cli/command.h"
 #include "wrappers/cli/commands/ids.h"
 #include "wrappers/cli/commands/trial_state.h"

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/base/dotted_name.h"
+#include "core/base/text/dotted_name.h"
 #include "wrappers/cli/commands/ids.h"
 #include "wrappers/cli/commands/list.h"
 #include "wrappers/cli/commands/metric_names.h"

@@ -21,10 +21,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
-#include "core/base/printable.h"
-#include "core/base/run_command.h"
+#include "core/base/process/environment.h"
+#include "core/base/process/run_command.h"
+#include "core/base/text/printable.h"
 #include "core/config/master_location.h"
 #include "core/config/secrets.h"
 #include "core/engine/experiment.h"

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "core/base/printable.h"
+#include "core/base/text/printable.h"
 #include "wrappers/cli/exit_code.h"
 
 namespace det::cli {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/printable.h"
+#include "core/base/text/printable.h"
 #include "wrappers/cli/command.h"
 #include "wrappers/cli/commands/ids.h"
 #include "wrappers/cli/commands/metric_names.h"

@@ -23,8 +23,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "core/base/base64.h"
 #include "core/base/file.h"
+#include "core/base/text/base64.h"
 #include "wrappers/cli/exit_code.h"
 #include "wrappers/cli/plot/figure.h"
 #include "wrappers/cli/plot/picture_entry.h"

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/base/utf8.h"
+#include "core/base/text/utf8.h"
 #include "wrappers/cli/plot/series.h"
 
 namespace det::cli {

@@ -13,7 +13,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/base/utf8.h"
+#include "core/base/text/utf8.h"
 #include "wrappers/cli/exit_code.h"
 
 namespace det::cli {

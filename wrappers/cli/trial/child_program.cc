@@ -13,9 +13,9 @@
 #include <cerrno>
 #include <csignal>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
-#include "core/base/pidfd.h"
+#include "core/base/process/environment.h"
+#include "core/base/process/pidfd.h"
 #include "core/launcher/program.h"
 #include "wrappers/cli/exit_code.h"
 

@@ -22,9 +22,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/process/environment.h"
 #include "core/base/thread.h"
 #include "core/config/experiment/yaml.h"
 #include "wrappers/cli/command.h"

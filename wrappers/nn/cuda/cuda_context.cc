@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
+#include "core/base/process/environment.h"
 
 namespace det::nn {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/base/environment.h"
 #include "core/base/error.h"
+#include "core/base/process/environment.h"
 
 namespace det::nn {
 

@@ -1,10 +1,10 @@
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "core/base/clock.h"
-#include "core/base/printable.h"
+#include "core/base/text/printable.h"
 
 namespace det {
 

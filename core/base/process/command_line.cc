@@ -1,4 +1,4 @@
-#include "core/base/command_line.h"
+#include "core/base/process/command_line.h"
 
 #include <algorithm>
 #include <array>

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string_view>
 
-#include "core/base/line_queue.h"
-#include "core/base/log.h"
+#include "core/base/log/line_queue.h"
+#include "core/base/log/log.h"
 #include "core/base/wake.h"
 
 namespace det {

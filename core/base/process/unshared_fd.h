@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/file.h"
-#include "core/base/fork_guard.h"
+#include "core/base/process/fork_guard.h"
 
 namespace det {
 

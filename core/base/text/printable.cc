@@ -1,11 +1,11 @@
-#include "core/base/printable.h"
+#include "core/base/text/printable.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
 
-#include "core/base/utf8.h"
+#include "core/base/text/utf8.h"
 
 namespace det {
 

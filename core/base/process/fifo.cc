@@ -1,4 +1,4 @@
-#include "core/base/fifo.h"
+#include "core/base/process/fifo.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 
 namespace det {
 

@@ -1,4 +1,4 @@
-#include "core/base/log_queue.h"
+#include "core/base/log/log_queue.h"
 
 namespace det {
 

@@ -1,4 +1,4 @@
-#include "core/base/environment.h"
+#include "core/base/process/environment.h"
 
 #include <charconv>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "core/base/cuda_visible_devices.h"
+#include "core/base/process/cuda_visible_devices.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "core/base/pidfd.h"
+#include "core/base/process/pidfd.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "core/base/percent.h"
+#include "core/base/text/percent.h"
 
 #include <charconv>
 

@@ -1,4 +1,4 @@
-#include "core/base/process.h"
+#include "core/base/process/process.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "core/base/dotted_name.h"
+#include "core/base/text/dotted_name.h"
 
 #include "core/base/json.h"
 

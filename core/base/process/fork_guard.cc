@@ -1,4 +1,4 @@
-#include "core/base/fork_guard.h"
+#include "core/base/process/fork_guard.h"
 
 #include <pthread.h>
 #include <sys/mman.h>

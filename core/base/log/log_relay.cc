@@ -1,4 +1,4 @@
-#include "core/base/log_relay.h"
+#include "core/base/log/log_relay.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -6,8 +6,8 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/fork_guard.h"
-#include "core/base/line_queue.h"
+#include "core/base/log/line_queue.h"
+#include "core/base/process/fork_guard.h"
 #include "core/base/thread.h"
 
 namespace det {

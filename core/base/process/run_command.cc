@@ -1,4 +1,4 @@
-#include "core/base/run_command.h"
+#include "core/base/process/run_command.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/pidfd.h"
+#include "core/base/process/pidfd.h"
 
 namespace det {
 

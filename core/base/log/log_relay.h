@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "core/base/log.h"
+#include "core/base/log/log.h"
 
 namespace det {
 

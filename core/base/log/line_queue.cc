@@ -1,4 +1,4 @@
-#include "core/base/line_queue.h"
+#include "core/base/log/line_queue.h"
 
 #include <exception>
 #include <utility>

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/base/json_fwd.h"
-#include "core/base/unshared_fd.h"
+#include "core/base/process/unshared_fd.h"
 
 namespace det {
 

@@ -1,4 +1,4 @@
-#include "core/base/unshared_fd.h"
+#include "core/base/process/unshared_fd.h"
 
 #include <pthread.h>
 #include <sys/stat.h>
