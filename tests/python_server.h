@@ -85,7 +85,7 @@ class PythonServer : public ServerProcess {
     http::HttpClient client(options, std::make_shared<Logger>());
     http::HttpRequest request{.method = method, .url = url_of(ports().back(), path, "127.0.0.1")};
     if (!body.is_null()) request.body = body.dump();
-    const http::HttpAnswer answer = client.perform(std::move(request));
+    const http::HttpResponse answer = client.perform(std::move(request));
     if (answer.status != 200) throw std::runtime_error(path + ": " + answer.body);
     return parse_json(answer.body, path);
   }

@@ -67,7 +67,7 @@ Json log_in_account(const std::string &master, const master::UserAccess &login,
   options.limit = login.limit;
   const std::string certificates = options.http.tls.certificates;
   master::MasterSession session(std::move(options), std::move(logger));
-  const codec::Login::Answer answer = master::log_in(session, user, password);
+  const codec::Login::Response answer = master::log_in(session, user, password);
   if (!login.cert_file.empty()) config::store_certificate(url, certificates);
   config::store_token(url, answer.user.username, answer.token, true);
   return entry(url, answer.user);

@@ -39,7 +39,7 @@ Json list_all_checkpoints(master::MasterSession &session, const engine::Page &pa
     return session.send(codec::ListExperimentCheckpoints{
         experiment.id, part_of({offset, limit, page.descending}, by_time)});
   };
-  const auto read = [&](const codec::Experiment &, const http::HttpAnswer &answer) {
+  const auto read = [&](const codec::Experiment &, const http::HttpResponse &answer) {
     return part_from(session.read<codec::ListExperimentCheckpoints>(answer));
   };
   engine::Page all = page;

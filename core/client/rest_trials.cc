@@ -209,7 +209,7 @@ Json LogReader::list(int64_t trial_id, const engine::Page &page) {
 
 namespace {
 
-ListedPart part_from(const codec::ListTrials::Answer &list, const codec::Experiment &experiment,
+ListedPart part_from(const codec::ListTrials::Response &list, const codec::Experiment &experiment,
                      const engine::Filter &filter) {
   ListedPart part{{}, list.pagination};
   for (const codec::Trial &trial : list.trials)
@@ -223,7 +223,7 @@ Json list_all_trials(master::MasterSession &session, const engine::Page &page) {
     return session.send(
         codec::ListTrials{experiment.id, part_of({offset, limit, page.descending}, sort_by_id)});
   };
-  const auto read = [&](const codec::Experiment &experiment, const http::HttpAnswer &answer) {
+  const auto read = [&](const codec::Experiment &experiment, const http::HttpResponse &answer) {
     return part_from(session.read<codec::ListTrials>(answer), experiment, page.filter);
   };
   const auto count = [&](const codec::Experiment &of) {

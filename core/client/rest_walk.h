@@ -30,7 +30,7 @@ struct ExperimentWalk {
   // How many entries the experiment has; none where that is not known.
   std::function<std::optional<int64_t>(const codec::Experiment &)> count;
   std::function<http::HttpCall(const codec::Experiment &, int64_t offset, int64_t limit)> ask;
-  std::function<ListedPart(const codec::Experiment &, const http::HttpAnswer &)> read;
+  std::function<ListedPart(const codec::Experiment &, const http::HttpResponse &)> read;
 };
 
 // One experiment after the other, several asked at a time. The cursor is the place of an experiment

@@ -73,9 +73,9 @@ std::string batch_body(const std::string &boundary, const std::vector<http::Http
   return body + "--" + boundary + "--\r\n";
 }
 
-std::vector<http::HttpAnswer> batch_answers(const http::HttpAnswer &answer, size_t count) {
+std::vector<http::HttpResponse> batch_answers(const http::HttpResponse &answer, size_t count) {
   const std::string boundary = boundary_of(answer.content_type);
-  std::vector<http::HttpAnswer> answers(count);
+  std::vector<http::HttpResponse> answers(count);
   std::string_view rest = answer.body;
   for (;;) {
     const size_t begin = rest.find(boundary);
@@ -83,7 +83,7 @@ std::vector<http::HttpAnswer> batch_answers(const http::HttpAnswer &answer, size
     rest.remove_prefix(begin + boundary.size());
     if (rest.starts_with("--")) break;
     next_line(rest);
-    http::HttpAnswer part;
+    http::HttpResponse part;
     size_t id = count;  // without one it stands for all
     for (const http::HttpHeader &header : next_headers(rest))
       if (header.name == "content-id")
@@ -95,7 +95,7 @@ std::vector<http::HttpAnswer> batch_answers(const http::HttpAnswer &answer, size
     part.body = rest.substr(0, rest.find(boundary));
     if (id < count) answers[id] = std::move(part);
     else
-      for (http::HttpAnswer &one : answers) one = part;
+      for (http::HttpResponse &one : answers) one = part;
   }
   if (std::ranges::any_of(answers, [](const auto &one) { return one.status == 0; }))
     refuse_batch("a part is missing");

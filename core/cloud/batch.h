@@ -15,6 +15,6 @@ std::string batch_body(const std::string &boundary, const std::vector<http::Http
 
 // What each was answered, in their order: status, headers and body. Throws Code::corrupt unless
 // there are `count`; where the service looked at none of them, its one answer stands for all.
-std::vector<http::HttpAnswer> batch_answers(const http::HttpAnswer &answer, size_t count);
+std::vector<http::HttpResponse> batch_answers(const http::HttpResponse &answer, size_t count);
 
 }  // namespace det::cloud

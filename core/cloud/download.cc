@@ -52,7 +52,7 @@ void Download::write(const char *bytes, size_t count) {
   done_ += wanted;
 }
 
-std::optional<Refusal> Download::check(const http::HttpAnswer &answer) {
+std::optional<Refusal> Download::check(const http::HttpResponse &answer) {
   const ContentRange range = content_range(answer.header("content-range"));
   // A body from elsewhere has gone into the sink already.
   if (answer.status == 206 ? range.first != asked_ : answer.status == 200 && asked_ > 0)

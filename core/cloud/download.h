@@ -25,7 +25,7 @@ class Download : public http::BodySink {
 
   // For Call::check, where 200, 206 and 416 are expected: whether the answer was what was asked
   // for. Where it was the last, nothing is missing.
-  std::optional<Refusal> check(const http::HttpAnswer &answer);
+  std::optional<Refusal> check(const http::HttpResponse &answer);
 
   uint64_t done() const { return done_; }
 

@@ -59,13 +59,13 @@ bool is_accident(const Error &error) {
 
 int64_t StoreClock::now_s() const { return now_us() / 1'000'000 + behind_; }
 
-std::optional<int64_t> StoreClock::skew_in(const http::HttpAnswer &answer) const {
+std::optional<int64_t> StoreClock::skew_in(const http::HttpResponse &answer) const {
   const auto date = http::parse_date(answer.header("date"));
   if (!date || std::abs(*date - now_s()) <= skew_taken) return std::nullopt;
   return *date - now_us() / 1'000'000;
 }
 
-bool StoreClock::learn(const http::HttpAnswer &answer, Logger &logger) {
+bool StoreClock::learn(const http::HttpResponse &answer, Logger &logger) {
   const auto skew = skew_in(answer);
   if (!skew) return false;
   logger.warning("the clock of this machine differs from the store's by ", std::to_string(*skew),
@@ -133,7 +133,7 @@ Requests Requests::within(RequestScope *scope) const {
 }
 
 // Not tried again, unlike what the client throws.
-http::HttpAnswer Requests::send(http::HttpRequest request, const std::string &tried) const {
+http::HttpResponse Requests::send(http::HttpRequest request, const std::string &tried) const {
   const auto client = shared_->client();
   if (scope_ == nullptr || scope_->stop() == nullptr) return client->perform(std::move(request));
   if (!scope_->is_stopped())
@@ -155,7 +155,7 @@ bool Requests::wait_again(milliseconds time) const {
   return scope_ == nullptr || !scope_->is_stopped();
 }
 
-http::HttpAnswer Requests::perform(Call call) const {
+http::HttpResponse Requests::perform(Call call) const {
   using Again = Refusal::Again;
   const RequestPolicy &policy = shared_->policy;
   const int attempts = scope_ != nullptr && scope_->attempts > 0
@@ -175,7 +175,7 @@ http::HttpAnswer Requests::perform(Call call) const {
     try {
       http::HttpRequest request = call.request;
       shared_->protocol->sign(request, scope_);
-      http::HttpAnswer answer = send(std::move(request), call.tried);
+      http::HttpResponse answer = send(std::move(request), call.tried);
       std::optional<Refusal> found;
       if (!is_expected(call, answer.status)) found = shared_->protocol->refusal_of(answer);
       else if (call.check) found = call.check(answer);

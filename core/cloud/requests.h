@@ -25,10 +25,10 @@ class Protocol {
   // and throws where there are none.
   virtual void sign(http::HttpRequest &request, RequestScope *scope) = 0;
   // What an answer means that was not expected.
-  virtual Refusal refusal_of(const http::HttpAnswer &answer) = 0;
+  virtual Refusal refusal_of(const http::HttpResponse &answer) = 0;
   // The store takes the credentials of the last attempts no more, or this machine's clock is wrong:
   // the next sign() is to use new ones.
-  virtual void renew(const http::HttpAnswer &answer) = 0;
+  virtual void renew(const http::HttpResponse &answer) = 0;
 };
 
 // The clock of a store, which refuses requests that are signed for another time.
@@ -37,9 +37,9 @@ class StoreClock {
   int64_t now_s() const;
   // How far the clock of this machine is from the store's, as the answer says, where that matters
   // and is not known yet.
-  std::optional<int64_t> skew_in(const http::HttpAnswer &answer) const;
+  std::optional<int64_t> skew_in(const http::HttpResponse &answer) const;
   // From here on requests are signed for the store's clock. False: it says nothing new.
-  bool learn(const http::HttpAnswer &answer, Logger &logger);
+  bool learn(const http::HttpResponse &answer, Logger &logger);
 
  private:
   std::atomic<int64_t> behind_{0};  // seconds: what the store's clock says more than ours
@@ -62,7 +62,7 @@ struct Call {
   http::HttpRequest request{};
   std::vector<int> expected{200};  // other statuses are refusals
   // Looks into an answer of an expected status: a refusal may stand in it, or it may be damaged.
-  std::function<std::optional<Refusal>(const http::HttpAnswer &)> check{};
+  std::function<std::optional<Refusal>(const http::HttpResponse &)> check{};
   // The store works for minutes before it answers, and says next to nothing meanwhile.
   bool takes_long = false;
   // Makes the request anew before another attempt, such as for the rest of a body.
@@ -85,7 +85,7 @@ class Requests {
 
   // Blocks, from any thread. Throws when there is no hope, with what was tried and how often; with
   // Code::state once the scope is stopped.
-  http::HttpAnswer perform(Call call) const;
+  http::HttpResponse perform(Call call) const;
 
   // For what the store is still busy with.
   void wait(std::chrono::milliseconds time) const;
@@ -95,7 +95,7 @@ class Requests {
  private:
   class Shared;
 
-  http::HttpAnswer send(http::HttpRequest request, const std::string &tried) const;
+  http::HttpResponse send(http::HttpRequest request, const std::string &tried) const;
   bool wait_again(std::chrono::milliseconds time) const;
   std::shared_ptr<Shared> shared_;
   RequestScope *scope_ = nullptr;

@@ -94,8 +94,8 @@ void read_message(WireMessage &message, std::string_view body, const FieldList &
   read_fields(message, document, list);
 }
 
-std::string write_answer(const Route &route, WireVersion version, bool in_parts,
-                         const FieldList &list) {
+std::string write_response(const Route &route, WireVersion version, bool in_parts,
+                           const FieldList &list) {
   WireMessage message{.what = route.what, .is_answer = true, .version = version};
   Json body = Json::object();
   Fields fields(message, body);
@@ -103,8 +103,8 @@ std::string write_answer(const Route &route, WireVersion version, bool in_parts,
   return in_parts ? write_parts(body) : to_wire(body);
 }
 
-void read_answer(const Route &route, const WireAnswer &answer, WireVersion version, bool in_parts,
-                 const FieldList &list) {
+void read_response(const Route &route, const WireResponse &answer, WireVersion version,
+                   bool in_parts, const FieldList &list) {
   if (answer.status != 200) throw_refusal(route.what, read_refusal(answer));
   WireMessage message{.what = std::string(route.what) + ": the master's answer",
                       .is_read = true,

@@ -1,8 +1,8 @@
 // From a call to what goes over the wire and back. A call is a struct with a `route`, the list of
-// its fields and its Answer; `version` is the master's.
+// its fields and its Response; `version` is the master's.
 //
 //   WireRequest request = write_request(StartRun{.run_id = 7}, version);
-//   StartRun::Answer answer = read_answer<StartRun>({status, body}, version);
+//   StartRun::Response answer = read_response<StartRun>({status, body}, version);
 #pragma once
 
 #include <functional>
@@ -21,9 +21,9 @@ struct Nothing {
   void fields(Fields &) {}
 };
 
-template <class Answer>
+template <class Response>
 constexpr bool comes_in_parts = requires {
-  Answer::comes_in_parts;
+  Response::comes_in_parts;
 };
 
 // Whether `request` is for this route: then with its parameters.
@@ -44,10 +44,10 @@ using FieldList = std::function<void(Fields &)>;
 // {"result": ...} over the wire, and one list here.
 WireRequest write_message(const Route &route, WireVersion version, const FieldList &list);
 void read_message(WireMessage &message, std::string_view body, const FieldList &list);
-std::string write_answer(const Route &route, WireVersion version, bool in_parts,
-                         const FieldList &list);
-void read_answer(const Route &route, const WireAnswer &answer, WireVersion version, bool in_parts,
-                 const FieldList &list);
+std::string write_response(const Route &route, WireVersion version, bool in_parts,
+                           const FieldList &list);
+void read_response(const Route &route, const WireResponse &answer, WireVersion version,
+                   bool in_parts, const FieldList &list);
 
 // Throws Code::unsupported where masters of `version` do not have the call.
 template <class Call>
@@ -67,18 +67,18 @@ std::optional<Call> read_request(const WireRequest &request, WireVersion version
 }
 
 template <class Call>
-std::string write_answer(typename Call::Answer answer, WireVersion version) {
-  return write_answer(Call::route, version, comes_in_parts<typename Call::Answer>,
-                      [&](Fields &f) { answer.fields(f); });
+std::string write_response(typename Call::Response answer, WireVersion version) {
+  return write_response(Call::route, version, comes_in_parts<typename Call::Response>,
+                        [&](Fields &f) { answer.fields(f); });
 }
 
 // Throws a refusal as throw_refusal() does, also in the midst of parts, and Code::corrupt for an
 // answer that is not understood.
 template <class Call>
-typename Call::Answer read_answer(const WireAnswer &answer, WireVersion version) {
-  typename Call::Answer result;
-  read_answer(Call::route, answer, version, comes_in_parts<typename Call::Answer>,
-              [&](Fields &f) { result.fields(f); });
+typename Call::Response read_response(const WireResponse &answer, WireVersion version) {
+  typename Call::Response result;
+  read_response(Call::route, answer, version, comes_in_parts<typename Call::Response>,
+                [&](Fields &f) { result.fields(f); });
   return result;
 }
 

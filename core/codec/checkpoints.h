@@ -64,7 +64,7 @@ struct ReportCheckpoint {
 
   void fields(Fields &f);
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 struct GetCheckpoint {
@@ -74,7 +74,7 @@ struct GetCheckpoint {
 
   void fields(Fields &f) { f.in_path("uuid", uuid); }
 
-  struct Answer {
+  struct Response {
     Checkpoint checkpoint = {};
 
     void fields(Fields &f) { f("checkpoint", checkpoint); }
@@ -96,7 +96,7 @@ struct SetCheckpointMetadata {
     });
   }
 
-  using Answer = GetCheckpoint::Answer;
+  using Response = GetCheckpoint::Response;
 };
 
 // Which files of a checkpoint are left.
@@ -116,7 +116,7 @@ struct PatchCheckpoints {
 
   void fields(Fields &f) { f.or_default("checkpoints", checkpoints); }
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 }  // namespace det::codec

@@ -21,7 +21,7 @@ struct GetContextDirectory {
 
   void fields(Fields &f) { f.in_path("task", task_id); }
 
-  using Answer = Archive;
+  using Response = Archive;
 };
 
 // The same before 0.33.
@@ -33,7 +33,7 @@ struct GetModelDefinition {
 
   void fields(Fields &f) { f.in_path("experiment", experiment_id); }
 
-  using Answer = Archive;
+  using Response = Archive;
 };
 
 // Blocks until all containers of the allocation ask.
@@ -49,7 +49,7 @@ struct GetRendezvous {
     f.in_path("resources", resources_id);
   }
 
-  struct Answer {
+  struct Response {
     std::vector<std::string> addresses = {};  // the first is that of rank 0
     int64_t rank = 0;
     std::vector<int64_t> slots = {};  // by address; not before 0.33
@@ -83,7 +83,7 @@ struct AllGather {
     f.object("data", data);
   }
 
-  struct Answer {
+  struct Response {
     std::vector<Json> data = {};
 
     void fields(Fields &f) { f("data", data); }
@@ -115,7 +115,7 @@ struct ReportAccelerators {
     });
   }
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 struct ReportProxyAddress {
@@ -131,7 +131,7 @@ struct ReportProxyAddress {
     f("proxyAddress", address);
   }
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 // This container may be stopped once all others are done.
@@ -147,7 +147,7 @@ struct MarkAsDaemon {
     f.in_path("resources", resources_id);
   }
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 }  // namespace det::codec

@@ -11,7 +11,7 @@ struct GetMaster {
 
   void fields(Fields &) {}
 
-  struct Answer {
+  struct Response {
     std::string version = {};
     std::string cluster_id = {};
     std::string cluster_name = {};
@@ -36,7 +36,7 @@ struct GetInfo {
 
   void fields(Fields &) {}
 
-  struct Answer {
+  struct Response {
     std::string version = {};
     std::string cluster_id = {};
     std::string cluster_name = {};
@@ -78,7 +78,7 @@ struct Login {
     f.or_default("isHashed", is_hashed);
   }
 
-  struct Answer {
+  struct Response {
     std::string token = {};
     User user = {};
 
@@ -95,7 +95,7 @@ struct GetMe {
 
   void fields(Fields &) {}
 
-  struct Answer {
+  struct Response {
     User user = {};
 
     void fields(Fields &f) { f("user", user); }
@@ -107,7 +107,7 @@ struct Logout {
 
   void fields(Fields &) {}
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 }  // namespace det::codec

@@ -54,7 +54,7 @@ struct ListExperiments {
     f.in_query("users", username);
   }
 
-  struct Answer {
+  struct Response {
     std::vector<Experiment> experiments = {};
     Pagination pagination = {};
 
@@ -73,7 +73,7 @@ struct GetExperiment {
 
   void fields(Fields &f) { f.in_path("experiment", experiment_id); }
 
-  struct Answer {
+  struct Response {
     Experiment experiment = {};
 
     void fields(Fields &f) { f("experiment", experiment); }
@@ -92,7 +92,7 @@ struct ListTrials {
     part.fields(f);
   }
 
-  struct Answer {
+  struct Response {
     std::vector<Trial> trials = {};
     Pagination pagination = {};
 
@@ -130,7 +130,7 @@ struct ListExperimentCheckpoints {
     part.fields(f, checkpoint_sort(f));
   }
 
-  using Answer = CheckpointList;
+  using Response = CheckpointList;
 };
 
 struct ListTrialCheckpoints {
@@ -145,7 +145,7 @@ struct ListTrialCheckpoints {
     part.fields(f, checkpoint_sort(f));
   }
 
-  using Answer = CheckpointList;
+  using Response = CheckpointList;
 };
 
 }  // namespace det::codec

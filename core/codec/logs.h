@@ -39,7 +39,7 @@ struct ShipLogs {
 
   void fields(Fields &f) { f.whole("lines", lines); }
 
-  struct Answer {
+  struct Response {
     std::string ignored = {};
 
     void fields(Fields &f) { f.whole("text", ignored); }
@@ -55,7 +55,7 @@ struct ShipTaskLogs {
 
   void fields(Fields &f);
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 struct StoredLogLine {
@@ -93,7 +93,7 @@ struct ListTrialLogs {
     f.in_query("timestampBefore", before);
   }
 
-  struct Answer {
+  struct Response {
     static constexpr bool comes_in_parts = true;
 
     std::vector<StoredLogLine> lines = {};

@@ -28,7 +28,7 @@ struct ReportMetrics {
 
   void fields(Fields &f);
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 // What the profiler measures is of a time, not of a step: these groups may lack steps, and no

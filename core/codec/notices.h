@@ -21,7 +21,7 @@ struct ReportTrialSource {
 
   void fields(Fields &f);
 
-  struct Answer {
+  struct Response {
     int64_t trial_id = 0;
     std::string checkpoint_uuid = {};
 
@@ -47,7 +47,7 @@ struct SendAlert {
 
   void fields(Fields &f);
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 }  // namespace det::codec

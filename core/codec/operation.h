@@ -28,7 +28,7 @@ struct GetOperation {
 
   void fields(Fields &f) { f.in_path("trial", trial_id); }
 
-  struct Answer {
+  struct Response {
     bool completed = false;            // no work for now; then `op` is the last one
     std::optional<Operation> op = {};  // always there unless completed
 
@@ -55,7 +55,7 @@ struct CompleteOperation {
     f("searcherMetric", metric);
   }
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 // The operation for masters that have no GetOperation: as long as searcher.max_length says. Throws

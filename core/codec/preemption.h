@@ -20,7 +20,7 @@ struct PollPreemption {
     f.in_query("timeout_seconds", timeout_seconds);
   }
 
-  struct Answer {
+  struct Response {
     bool preempt = false;
 
     void fields(Fields &f) { f("preempt", preempt); }
@@ -36,7 +36,7 @@ struct AcknowledgePreemption {
 
   void fields(Fields &f) { f.in_path("allocation", allocation_id); }
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 // A scheduler told the process to stop: lets the master know. Masters before 0.38 take it under
@@ -49,7 +49,7 @@ struct AnnouncePreemption {
 
   void fields(Fields &f) { f.in_path("allocation", allocation_id); }
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 }  // namespace det::codec

@@ -86,7 +86,7 @@ std::string for_people(std::string_view text) {
   return line;
 }
 
-Refusal read_refusal(const WireAnswer &answer) {
+Refusal read_refusal(const WireResponse &answer) {
   Refusal refusal{answer.status, 0, "", for_people(answer.body)};
   Json body;
   try {
@@ -121,7 +121,7 @@ void throw_refusal(const std::string &what, const Refusal &refusal) {
               0, status);
 }
 
-WireAnswer write_refusal(const Error &error, bool is_plain) {
+WireResponse write_refusal(const Error &error, bool is_plain) {
   const auto *found = error.http_status != 0
                           ? std::ranges::find(meanings, error.http_status, &Meaning::http_status)
                           : std::ranges::find(meanings, error.code, &Meaning::code);

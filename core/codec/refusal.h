@@ -17,14 +17,14 @@ struct Refusal {
 };
 
 // Understands every form in use, and any other body, such as a proxy's page, as a plain message.
-Refusal read_refusal(const WireAnswer &answer);
+Refusal read_refusal(const WireResponse &answer);
 
 // As the error of a call that `what` names. A 500 becomes Code::state: masters give it for mistakes
 // such as a stale run or a repeated operation, so trying again does not help.
 [[noreturn]] void throw_refusal(const std::string &what, const Refusal &refusal);
 
 // A server's answer to a request that ended in `error`. `is_plain`: outside of /api.
-WireAnswer write_refusal(const Error &error, bool is_plain);
+WireResponse write_refusal(const Error &error, bool is_plain);
 
 // On one line of well-formed UTF-8, short, and with every token in it masked.
 std::string for_people(std::string_view text);

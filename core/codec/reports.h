@@ -34,7 +34,7 @@ struct ListWorkloads {
     f.in_query("includeBatchMetrics", with_batches);
   }
 
-  struct Answer {
+  struct Response {
     std::vector<Workload> workloads = {};
     Pagination pagination = {};
 
@@ -78,7 +78,7 @@ struct ListReports {
     f.in_query("group", group);
   }
 
-  struct Answer {
+  struct Response {
     static constexpr bool comes_in_parts = true;
 
     struct Part {
@@ -115,7 +115,7 @@ struct ListProfilerSeries {
 
   void fields(Fields &f) { f.in_path("trial", trial_id); }
 
-  struct Answer {
+  struct Response {
     static constexpr bool comes_in_parts = true;
 
     struct Part {
@@ -145,7 +145,7 @@ struct ReadProfilerSeries {
     f.in_query("labels.metricType", series.metric_type);
   }
 
-  struct Answer {
+  struct Response {
     static constexpr bool comes_in_parts = true;
 
     struct Part {

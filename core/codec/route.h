@@ -17,7 +17,7 @@ struct WireRequest {
   std::string body;  // empty: none is sent
 };
 
-struct WireAnswer {
+struct WireResponse {
   int status = 0;
   std::string body;
 };

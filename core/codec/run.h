@@ -19,7 +19,7 @@ struct StartRun {
     f.object("checkpointStorage", checkpoint_storage);
   }
 
-  struct Answer {
+  struct Response {
     std::optional<int64_t> storage_id = {};  // for the run's checkpoint reports
 
     void fields(Fields &f) { f("storageId", storage_id); }
@@ -38,7 +38,7 @@ struct SetStatus {
     f.or_default("state", status);
   }
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 struct ReportProgress {
@@ -49,7 +49,7 @@ struct ReportProgress {
 
   void fields(Fields &f);
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 enum class EarlyExit { unspecified, invalid_hp, init_invalid_hp };
@@ -67,7 +67,7 @@ struct ReportEarlyExit {
     f("reason", reason);
   }
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 // Code::not_found: there was no validation yet.
@@ -80,7 +80,7 @@ struct GetBestValidation {
 
   void fields(Fields &f) { f.in_path("experiment", experiment_id); }
 
-  struct Answer {
+  struct Response {
     double metric = 0;
 
     void fields(Fields &f) { f("metric", metric); }
@@ -101,7 +101,7 @@ struct GetRunMetadata {
 
   void fields(Fields &f) { f.in_path("run", trial_id); }
 
-  using Answer = RunMetadata;
+  using Response = RunMetadata;
 };
 
 // Replaces all of it.
@@ -118,7 +118,7 @@ struct SetRunMetadata {
     f.object("metadata", metadata);
   }
 
-  using Answer = RunMetadata;
+  using Response = RunMetadata;
 };
 
 }  // namespace det::codec

@@ -10,7 +10,7 @@ struct SteerExperiment {
 
   void fields(Fields &f) { f.in_path("experiment", experiment_id); }
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 struct PauseExperiment : SteerExperiment {
@@ -69,7 +69,7 @@ struct PatchExperiment {
     f("description", description);
   }
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 struct KillTrial {
@@ -79,7 +79,7 @@ struct KillTrial {
 
   void fields(Fields &f) { f.in_path("trial", trial_id); }
 
-  using Answer = Nothing;
+  using Response = Nothing;
 };
 
 }  // namespace det::codec

@@ -16,7 +16,7 @@ struct CreateExperiment {
 
   void fields(Fields &f);
 
-  struct Answer {
+  struct Response {
     Experiment experiment = {};
     Json config = Json::object();  // completed by the master
 
@@ -41,10 +41,10 @@ struct PutExperiment {
     experiment.fields(f);
   }
 
-  using Answer = CreateExperiment::Answer;
+  using Response = CreateExperiment::Response;
 };
 
-struct TrialAnswer {
+struct TrialResponse {
   Trial trial = {};
 
   void fields(Fields &f) { f("trial", trial); }
@@ -59,7 +59,7 @@ struct CreateUnmanagedTrial {
 
   void fields(Fields &f);
 
-  using Answer = TrialAnswer;
+  using Response = TrialResponse;
 };
 
 // Creates it, or gives the one of the experiment that has the external id.
@@ -75,7 +75,7 @@ struct PutTrial {
     f("externalTrialId", external_trial_id);
   }
 
-  using Answer = TrialAnswer;
+  using Response = TrialResponse;
 };
 
 struct GetTrialByExternalId {
@@ -91,7 +91,7 @@ struct GetTrialByExternalId {
     f.in_path("external trial", external_trial_id);
   }
 
-  using Answer = TrialAnswer;
+  using Response = TrialResponse;
 };
 
 // Begins the trial's next run. `resume` is always true: masters fail on anything else.
@@ -104,7 +104,7 @@ struct StartTrial {
 
   void fields(Fields &f);
 
-  struct Answer {
+  struct Response {
     int64_t run_id = 0;
     std::optional<std::string> latest_checkpoint = {};
     int64_t steps_completed = 0;  // of the latest checkpoint
@@ -131,7 +131,7 @@ struct PatchTrial {
     f("state", state);
   }
 
-  using Answer = TrialAnswer;
+  using Response = TrialResponse;
 };
 
 struct GetTrial {
@@ -141,7 +141,7 @@ struct GetTrial {
 
   void fields(Fields &f) { f.in_path("trial", trial_id); }
 
-  using Answer = TrialAnswer;
+  using Response = TrialResponse;
 };
 
 }  // namespace det::codec

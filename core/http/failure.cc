@@ -179,7 +179,7 @@ Error transfer_error(const Peer &peer, const std::string &asked, CURLcode code,
           os_errno};
 }
 
-Error answer_error(const HttpAnswer &answer, const std::string &reason) {
+Error response_error(const HttpResponse &answer, const std::string &reason) {
   const ErrorClass found = class_of(answer.status);
   std::string message =
       "asking the master (" + answer.asked + "): status " + std::to_string(answer.status);

@@ -25,6 +25,6 @@ Error transfer_error(const Peer &peer, const std::string &asked, CURLcode code,
 bool is_transient(CURLcode code);
 
 // For an answer that is no success: the code follows from its status. `reason` is the master's.
-Error answer_error(const HttpAnswer &answer, const std::string &reason);
+Error response_error(const HttpResponse &answer, const std::string &reason);
 
 }  // namespace det::http

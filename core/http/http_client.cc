@@ -74,17 +74,17 @@ ProxyOptions ProxyOptions::from_environment() {
 // are moved through, so that no two threads own parts of an error or an answer.
 class Outcome {
  public:
-  void set(HttpAnswer answer) { end(std::move(answer)); }
+  void set(HttpResponse answer) { end(std::move(answer)); }
   void set(Error reason) { end(std::move(reason)); }
   void set_no_memory() noexcept { end(NoMemory{}); }  // where there is none for an error either
 
-  HttpAnswer take();  // waits; throws the error, or std::bad_alloc; once
+  HttpResponse take();  // waits; throws the error, or std::bad_alloc; once
   bool wait_for(milliseconds patience) const;
   bool wait_unless(const Wake &wake);  // false: `wake` was set first
 
  private:
   struct NoMemory {};
-  using Ending = std::variant<std::monostate, HttpAnswer, Error, NoMemory>;
+  using Ending = std::variant<std::monostate, HttpResponse, Error, NoMemory>;
 
   void end(Ending ending) noexcept;
   bool has_ended() const { return ending_.index() != 0; }
@@ -104,12 +104,12 @@ void Outcome::end(Ending ending) noexcept {
   ended_.notify_all();
 }
 
-HttpAnswer Outcome::take() {
+HttpResponse Outcome::take() {
   std::unique_lock lock(mutex_);
   ended_.wait(lock, [this] { return has_ended(); });
   if (std::holds_alternative<NoMemory>(ending_)) throw std::bad_alloc();
   if (Error *reason = std::get_if<Error>(&ending_)) throw Error(std::move(*reason));
-  return std::get<HttpAnswer>(std::move(ending_));
+  return std::get<HttpResponse>(std::move(ending_));
 }
 
 bool Outcome::wait_for(milliseconds patience) const {
@@ -190,7 +190,7 @@ class HttpEngine {
   void begin(const Exchange &exchange);
   void attempt_ended(const Exchange &exchange, CURLcode code);
   void release_transfer(HttpExchange &exchange) noexcept;
-  void finish(const Exchange &exchange, HttpAnswer answer) noexcept;
+  void finish(const Exchange &exchange, HttpResponse answer) noexcept;
   template <class Reason>
   void fail(const Exchange &exchange, Reason reason) noexcept;
   template <class Step>
@@ -398,8 +398,8 @@ void HttpEngine::attempt_ended(const Exchange &exchange, CURLcode code) {
   const Attempt attempt = transfer.outcome(code);
   const double random = std::uniform_real_distribution<>(0, 1)(random_);
   const auto wait = exchange->retries.after(attempt, random);
-  if (!wait && code == CURLE_OK) return finish(exchange, transfer.take_answer(exchange->request));
-  Error error = code == CURLE_OK ? answer_error(transfer.take_answer(exchange->request), "")
+  if (!wait && code == CURLE_OK) return finish(exchange, transfer.take_response(exchange->request));
+  Error error = code == CURLE_OK ? response_error(transfer.take_response(exchange->request), "")
                                  : transfer.failure(code, exchange->request);
   if (!wait) return fail(exchange, [&] { return std::move(error); });
   logger_->info(std::string(error.what()) + "; trying again in " + std::to_string(wait->count()) +
@@ -421,7 +421,7 @@ void HttpEngine::release_transfer(HttpExchange &exchange) noexcept {
   exchange.transfer.reset();
 }
 
-void HttpEngine::finish(const Exchange &exchange, HttpAnswer answer) noexcept {
+void HttpEngine::finish(const Exchange &exchange, HttpResponse answer) noexcept {
   forget(exchange);
   exchange->outcome.set(std::move(answer));
 }
@@ -462,12 +462,12 @@ void HttpEngine::forget(const Exchange &exchange) noexcept {
 HttpCall::HttpCall(std::shared_ptr<HttpEngine> engine, std::shared_ptr<HttpExchange> exchange)
     : engine_(std::move(engine)), exchange_(std::move(exchange)) {}
 
-HttpAnswer HttpCall::wait() {
+HttpResponse HttpCall::wait() {
   engine_->check_process();
   return exchange_->outcome.take();
 }
 
-std::optional<HttpAnswer> HttpCall::wait_unless(const Wake &wake) {
+std::optional<HttpResponse> HttpCall::wait_unless(const Wake &wake) {
   engine_->check_process();
   if (exchange_->outcome.wait_unless(wake)) return exchange_->outcome.take();
   cancel();

@@ -45,11 +45,11 @@ class HttpCall {
  public:
   // Blocks; once. Gives answers of any status; throws Code::timeout, Code::access when the master
   // cannot prove who it is, Code::state after a cancel, Code::unavailable, Code::io.
-  HttpAnswer wait();
+  HttpResponse wait();
 
   // As wait(), until `wake` is set: then it cancels the request and gives nothing. Any answer that
   // has come before is given.
-  std::optional<HttpAnswer> wait_unless(const Wake &wake);
+  std::optional<HttpResponse> wait_unless(const Wake &wake);
 
   // Whether wait() returns at once, after at most `patience`.
   bool wait_for(std::chrono::milliseconds patience) const;
@@ -78,7 +78,7 @@ class HttpClient {
   // Throws Code::invalid for a request that must not be sent, Code::state after close() and in a
   // forked child. Waits while too many requests are open.
   HttpCall send(HttpRequest request);
-  HttpAnswer perform(HttpRequest request) { return send(std::move(request)).wait(); }
+  HttpResponse perform(HttpRequest request) { return send(std::move(request)).wait(); }
 
   void cancel_all();  // those sent so far
 

@@ -71,7 +71,7 @@ struct HttpRequest {
 };
 
 // Of any status: a redirect is answered, not followed.
-struct HttpAnswer {
+struct HttpResponse {
   int status = 0;
   std::string body;  // decompressed
   std::string content_type;

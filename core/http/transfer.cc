@@ -87,7 +87,7 @@ void Transfer::prepare(const HttpRequest &request) {
   request_ = &request;
   detail_[0] = '\0';
   body_.clear();
-  answer_headers_.clear();
+  response_headers_.clear();
   headers_ended_ = false;
   into_sink_ = false;
   too_large_ = false;
@@ -225,7 +225,7 @@ void Transfer::take_bytes(const char *bytes, size_t count) {
 
 size_t Transfer::receive_header(char *line, size_t, size_t count, void *self) {
   auto &transfer = *static_cast<Transfer *>(self);
-  auto &headers = transfer.answer_headers_;
+  auto &headers = transfer.response_headers_;
   const std::string_view text(line, count);
   const size_t colon = text.find(':');
   try {
@@ -269,16 +269,16 @@ Attempt Transfer::outcome(CURLcode code) const {
   return attempt;
 }
 
-HttpAnswer Transfer::take_answer(const HttpRequest &request) {
-  HttpAnswer answer;
+HttpResponse Transfer::take_response(const HttpRequest &request) {
+  HttpResponse answer;
   answer.status = static_cast<int>(status_of(handle()));
   answer.body = std::move(body_);
   answer.content_type = text_of(handle(), CURLINFO_CONTENT_TYPE);
   answer.location = text_of(handle(), CURLINFO_REDIRECT_URL);
   answer.asked = asked_of(request);
-  answer.headers = std::move(answer_headers_);
+  answer.headers = std::move(response_headers_);
   body_ = {};
-  answer_headers_ = {};
+  response_headers_ = {};
   return answer;
 }
 

@@ -37,7 +37,7 @@ class Transfer {
   // What the attempt came to, for the calls below, where libcurl says `code`.
   CURLcode settled(CURLcode code) const;
   Attempt outcome(CURLcode code) const;
-  HttpAnswer take_answer(const HttpRequest &request);  // after CURLE_OK
+  HttpResponse take_response(const HttpRequest &request);  // after CURLE_OK
   Error failure(CURLcode code, const HttpRequest &request) const;
 
  private:
@@ -59,7 +59,7 @@ class Transfer {
   uint64_t sent_bytes_ = 0;  // of the source
   bool into_sink_ = false;
   std::string body_;
-  std::vector<HttpHeader> answer_headers_;
+  std::vector<HttpHeader> response_headers_;
   bool headers_ended_ = false;
   bool too_large_ = false;
   std::exception_ptr thrown_;  // in a call of libcurl's

@@ -189,7 +189,7 @@ void batch_is_answered_part_by_part(void **) {
                            "Content-Transfer-Encoding: binary\r\nContent-ID: 0\r\n\r\n"
                            "DELETE /c/a%20b?sig=x HTTP/1.1\r\nx-ms-date: d\r\n"
                            "Content-Length: 0\r\n\r\n--b--\r\n"));
-  http::HttpAnswer answer;
+  http::HttpResponse answer;
   answer.status = 202;
   answer.content_type = "multipart/mixed; boundary=\"r\"";
   const std::string first =

@@ -15,8 +15,8 @@ struct Taken : http::BodySink {
   int bodies = 0;
 };
 
-http::HttpAnswer answer_of(int status, const std::string &content_range = "") {
-  http::HttpAnswer answer;
+http::HttpResponse answer_of(int status, const std::string &content_range = "") {
+  http::HttpResponse answer;
   answer.status = status;
   if (!content_range.empty()) answer.headers.push_back({"content-range", content_range});
   return answer;

@@ -16,8 +16,8 @@ using std::chrono::milliseconds;
 class Unsigned : public Protocol {
  public:
   void sign(http::HttpRequest &, RequestScope *) override {}
-  Refusal refusal_of(const http::HttpAnswer &) override { return {}; }
-  void renew(const http::HttpAnswer &) override {}
+  Refusal refusal_of(const http::HttpResponse &) override { return {}; }
+  void renew(const http::HttpResponse &) override {}
 };
 
 void waits_double_up_to_their_limit(void **) {

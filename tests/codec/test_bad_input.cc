@@ -15,7 +15,7 @@ constexpr WireVersion newest = WireVersion::v0_38;
 template <class Call>
 void bad_answer(const char *body, const char *field) {
   const std::string error = expect_error(Code::corrupt, [&] {
-    read_answer<Call>({200, body}, WireVersion::v0_33);
+    read_response<Call>({200, body}, WireVersion::v0_33);
   });
   assert_true(contains(error, Call::route.what));
   if (!contains(error, field)) fail_msg("%s", error.c_str());
@@ -65,7 +65,7 @@ void answers_that_are_no_object_do_not_confirm(void **) {
   for (const char *body :
        {"", " ", "[]", "3", "\"\"", "{", "{} {}", "<html>", "\x80", "{\"a\":NaN}"})
     bad_answer<ReportMetrics>(body, "");
-  read_answer<ReportMetrics>({200, R"({"new":{"in":"0.39"}})"}, newest);
+  read_response<ReportMetrics>({200, R"({"new":{"in":"0.39"}})"}, newest);
 }
 
 void lists_and_parts_name_the_field_that_is_wrong(void **) {
@@ -85,10 +85,10 @@ void lists_and_parts_name_the_field_that_is_wrong(void **) {
 
 void a_refusal_amid_parts_is_told(void **) {
   const std::string error = expect_error(Code::not_found, [] {
-    read_answer<ListTrialLogs>({200,
-                                "{\"result\":{\"id\":\"1\"}}\n"
-                                R"({"error":{"grpc_code":5,"http_code":404,"message":"gone"}})"},
-                               newest);
+    read_response<ListTrialLogs>({200,
+                                  "{\"result\":{\"id\":\"1\"}}\n"
+                                  R"({"error":{"grpc_code":5,"http_code":404,"message":"gone"}})"},
+                                 newest);
   });
   assert_true(contains(error, "reading the trial's log: the master answered 404: gone"));
 }
@@ -185,11 +185,11 @@ void no_wrong_value_in_any_place_does_harm(void **) {
         request.body = to_wire(document);
         check(Code::invalid, [&] { read_request<Call>(request, version); });
       };
-      const auto read_response = [&](const Json &document) {
-        check(Code::corrupt, [&] { read_answer<Call>({200, to_wire(document)}, version); });
+      const auto read_wire_response = [&](const Json &document) {
+        check(Code::corrupt, [&] { read_response<Call>({200, to_wire(document)}, version); });
       };
       with_each_place_wrong(recorded["body"], recorded["body"], read_body);
-      with_each_place_wrong(recorded["response"], recorded["response"], read_response);
+      with_each_place_wrong(recorded["response"], recorded["response"], read_wire_response);
       return true;
     });
   }

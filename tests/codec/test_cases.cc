@@ -17,7 +17,7 @@ struct Case {
   WireVersion version;
   WireRequest request;
   Json body;
-  WireAnswer answer;
+  WireResponse answer;
 };
 
 // What neither trials nor `det` do: other tasks' calls and the agents' own.
@@ -55,9 +55,9 @@ void take_accepted(const Case &c, const auto &call) {
   const Json body = again.body.empty() ? Json() : Json::parse(again.body);
   // Managed experiments have more to them, which trials do not send.
   if (!c.body.is_object() || !c.body.contains("modelDefinition")) assert_same_meaning(body, c.body);
-  const auto answer = read_answer<Call>(c.answer, c.version);
-  constexpr bool in_parts = comes_in_parts<typename Call::Answer>;
-  assert_part_of_meaning(parsed(write_answer<Call>(answer, c.version), in_parts),
+  const auto answer = read_response<Call>(c.answer, c.version);
+  constexpr bool in_parts = comes_in_parts<typename Call::Response>;
+  assert_part_of_meaning(parsed(write_response<Call>(answer, c.version), in_parts),
                          parsed(c.answer.body, in_parts));
 }
 
@@ -78,7 +78,7 @@ bool take(const Case &c) {
   }
   int status = 0;
   try {
-    read_answer<Call>(c.answer, c.version);
+    read_response<Call>(c.answer, c.version);
   } catch (const Error &e) {
     status = e.http_status;
   }

@@ -120,9 +120,9 @@ void ids_that_cannot_be_routed_are_refused(void **) {
          "/api/v1/checkpoints/a%25b%20c%3F", "");
 }
 
-Error refused(const WireAnswer &answer) {
+Error refused(const WireResponse &answer) {
   try {
-    read_answer<StartRun>(answer, WireVersion::v0_38);
+    read_response<StartRun>(answer, WireVersion::v0_38);
   } catch (const Error &e) {
     return e;
   }
@@ -167,7 +167,7 @@ void refusals_never_show_tokens(void **) {
     assert_true(contains(error, "***"));
   }
   const std::string login = expect_error(Code::corrupt, [&] {
-    read_answer<Login>({200, "{\"token\":\"" + token}, WireVersion::v0_38);
+    read_response<Login>({200, "{\"token\":\"" + token}, WireVersion::v0_38);
   });
   assert_false(contains(login, "eyJ"));
 }
@@ -180,7 +180,7 @@ void refusals_are_one_short_line(void **) {
 
 void errors_are_written_as_refusals(void **) {
   const Error error(Code::not_found, "showing trial 7: there is none");
-  const WireAnswer gateway = write_refusal(error, false);
+  const WireResponse gateway = write_refusal(error, false);
   assert_int_equal(gateway.status, 404);
   assert_string_equal(gateway.body.c_str(), R"({"error":{"code":5,"reason":"NotFound",)"
                                             R"("error":"showing trial 7: there is none"}})");

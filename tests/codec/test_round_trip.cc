@@ -32,13 +32,13 @@ void request(const Call &call) {
 }
 
 template <class Call>
-void answer(const typename Call::Answer &value, const char *text) {
+void answer(const typename Call::Response &value, const char *text) {
   for (const WireVersion version : all_versions) {
     if (!has_call<Call>(version)) continue;
-    const std::string first = write_answer<Call>(value, version);
+    const std::string first = write_response<Call>(value, version);
     if (version == WireVersion::v0_38) assert_string_equal(first.c_str(), text);
-    const auto read = read_answer<Call>({200, first}, version);
-    assert_string_equal(write_answer<Call>(read, version).c_str(), first.c_str());
+    const auto read = read_response<Call>({200, first}, version);
+    assert_string_equal(write_response<Call>(read, version).c_str(), first.c_str());
   }
 }
 

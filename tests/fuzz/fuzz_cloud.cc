@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       std::abort();
   }
 
-  det::http::HttpAnswer answer;
+  det::http::HttpResponse answer;
   answer.status = 403;
   answer.body = text;
   answer.content_type = "multipart/mixed; boundary=b";

@@ -29,16 +29,17 @@ void take_request(const codec::WireRequest &request, codec::WireVersion version)
 }
 
 template <class Call>
-void take_answer(const codec::WireAnswer &answer, codec::WireVersion version) {
+void take_response(const codec::WireResponse &answer, codec::WireVersion version) {
   try {
     const std::string first =
-        codec::write_answer<Call>(codec::read_answer<Call>(answer, version), version);
-    if (codec::write_answer<Call>(codec::read_answer<Call>({200, first}, version), version) !=
+        codec::write_response<Call>(codec::read_response<Call>(answer, version), version);
+    if (codec::write_response<Call>(codec::read_response<Call>({200, first}, version), version) !=
         first)
       std::abort();
   } catch (const Error &e) {
     // In the midst of parts there may be a refusal.
-    if (codec::comes_in_parts<typename Call::Answer> && answer.status == 200 && e.http_status != 0)
+    if (codec::comes_in_parts<typename Call::Response> && answer.status == 200 &&
+        e.http_status != 0)
       return;
     if (e.http_status != (answer.status == 200 ? 0 : answer.status)) std::abort();
     if (answer.status == 200 && e.code != Code::corrupt) std::abort();
@@ -64,9 +65,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                           ? Call::route.old_path
                           : Call::route.path;
     take_request<Call>({Call::route.method, own, query, body}, version);
-    take_answer<Call>({200, body}, version);
+    take_response<Call>({200, body}, version);
     return false;
   });
-  take_answer<codec::StartRun>({std::atoi(method.c_str()) % 1000, body}, version);
+  take_response<codec::StartRun>({std::atoi(method.c_str()) % 1000, body}, version);
   return 0;
 }

@@ -23,7 +23,7 @@ void request_arrives_as_it_was_given(void **) {
   request.method = "PATCH";
   request.headers = {{"Authorization", "Bearer secret"}, {"X-Empty", ""}};
   request.body = "{\"a\":1}";
-  const HttpAnswer answer = client.perform(request);
+  const HttpResponse answer = client.perform(request);
   assert_int_equal(answer.status, 200);
   assert_string_equal(answer.content_type.c_str(), "application/json");
   const Json told = parse_json(answer.body, "answer");
@@ -64,10 +64,10 @@ void truncated_gzip_gives_no_more_than_was_there(void **) {
 
 void answers_of_any_status_are_given(void **) {
   HttpClient client = make_client();
-  const HttpAnswer answer = client.perform(get("/status/404?token=secret"));
+  const HttpResponse answer = client.perform(get("/status/404?token=secret"));
   assert_int_equal(answer.status, 404);
   assert_true(contains(answer.body, "so it is"));
-  const Error error = answer_error(answer, "trial '7'\nnot found");
+  const Error error = response_error(answer, "trial '7'\nnot found");
   assert_int_equal(static_cast<int>(error.code), static_cast<int>(Code::not_found));
   assert_int_equal(error.http_status, 404);
   assert_string_equal(error.what(), ("asking the master (GET " + server().url("/status/404") +
@@ -80,10 +80,10 @@ void redirect_is_not_followed(void **) {
   HttpClient client = make_client();
   HttpRequest request = get("/redirect?to=" + other.url("/echo?token=secret"));
   request.headers = {{"Authorization", "Bearer secret"}};
-  const HttpAnswer answer = client.perform(request);
+  const HttpResponse answer = client.perform(request);
   assert_int_equal(answer.status, 302);
   assert_int_equal(other.seen("/echo"), 0);
-  const std::string message = answer_error(answer, "").what();
+  const std::string message = response_error(answer, "").what();
   assert_true(contains(message, other.url("/echo")));
   assert_false(contains(message, "secret"));
 }
@@ -170,10 +170,10 @@ void requests_that_must_not_be_sent_are_refused(void **) {
 }
 
 void tokens_in_a_reason_are_masked(void **) {
-  HttpAnswer answer;
+  HttpResponse answer;
   answer.status = 401;
   answer.asked = "GET http://h/";
-  const Error error = answer_error(answer, "bad 'Bearer secret' \xff");
+  const Error error = response_error(answer, "bad 'Bearer secret' \xff");
   assert_int_equal(static_cast<int>(error.code), static_cast<int>(Code::access));
   assert_string_equal(error.what(),
                       "asking the master (GET http://h/): status 401: bad 'Bearer "

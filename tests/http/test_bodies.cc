@@ -73,7 +73,7 @@ void body_of_success_goes_into_the_sink(void **) {
   const auto sink = std::make_shared<Taken>();
   HttpRequest request = get("/gzip?bytes=100000");
   request.sink = sink;
-  const HttpAnswer answer = client.perform(request);
+  const HttpResponse answer = client.perform(request);
   assert_equal(answer.body, std::string());
   assert_equal(sink->text, std::string(100'000, 'x'));
   assert_int_equal(sink->bodies, 1);
@@ -84,7 +84,7 @@ void body_of_a_refusal_does_not(void **) {
   const auto sink = std::make_shared<Taken>();
   HttpRequest request = get("/status/404");
   request.sink = sink;
-  const HttpAnswer answer = client.perform(request);
+  const HttpResponse answer = client.perform(request);
   assert_int_equal(answer.status, 404);
   assert_false(answer.body.empty());
   assert_int_equal(sink->bodies, 0);
@@ -102,7 +102,7 @@ void headers_are_kept_where_asked_for(void **) {
   HttpRequest request = get("/echo");
   assert_true(client.perform(request).headers.empty());
   request.keep_headers = true;
-  const HttpAnswer answer = client.perform(request);
+  const HttpResponse answer = client.perform(request);
   assert_equal(answer.header("content-type"), std::string("application/json"));
   assert_equal(answer.header("x-none"), std::string());
   request.method = "HEAD";

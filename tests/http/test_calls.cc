@@ -38,7 +38,7 @@ void answer_is_given_while_the_wake_is_not_set(void **) {
   HttpClient client({}, std::make_shared<Logger>());
   const Wake wake;
   HttpCall call = client.send(get("/echo"));
-  const std::optional<HttpAnswer> answer = call.wait_unless(wake);
+  const std::optional<HttpResponse> answer = call.wait_unless(wake);
   assert_true(answer.has_value());
   assert_int_equal(answer->status, 200);
 }
@@ -68,7 +68,7 @@ void wake_ends_a_long_poll_and_its_connection(void **) {
     while (own.seen("/hang") == 0) usleep(1000);
     wake.set();
   });
-  const std::optional<HttpAnswer> answer = poll.wait_unless(wake);
+  const std::optional<HttpResponse> answer = poll.wait_unless(wake);
   waker.join();
   assert_false(answer.has_value());
   expect_error(Code::state, [&] { static_cast<void>(poll.wait()); });

@@ -67,7 +67,7 @@ void requests_share_one_connection(void **) {
                                  .body = std::string(1000, char('a' + i % 26)),
                                  .replay = shareable()}));
   for (int i = 0; i < 50; ++i) {
-    const HttpAnswer answer = calls[static_cast<size_t>(i)].wait();
+    const HttpResponse answer = calls[static_cast<size_t>(i)].wait();
     assert_int_equal(answer.status, 200);
     assert_string_equal(answer.body.c_str(), std::string(1000, char('a' + i % 26)).c_str());
   }

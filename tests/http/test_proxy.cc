@@ -33,7 +33,7 @@ ProxyOptions options_from(std::initializer_list<std::pair<const char *, std::str
   return options;
 }
 
-HttpAnswer ask(const ProxyOptions &proxy, HttpRequest request, const TlsOptions &tls = {}) {
+HttpResponse ask(const ProxyOptions &proxy, HttpRequest request, const TlsOptions &tls = {}) {
   HttpOptions options;
   options.proxy = proxy;
   options.tls = tls;
@@ -44,7 +44,7 @@ HttpAnswer ask(const ProxyOptions &proxy, HttpRequest request, const TlsOptions 
 void http_master_is_reached_through_the_proxy(void **) {
   const Server master;
   const Proxy proxy;
-  const HttpAnswer answer =
+  const HttpResponse answer =
       ask(options_from({{"HTTP_PROXY", proxy.url()}}),
           {.method = "POST", .url = master.url("/echo"), .body = "{\"a\":1}"});
   assert_int_equal(answer.status, 200);
@@ -67,7 +67,7 @@ void https_master_is_reached_through_a_tunnel(void **) {
   const Proxy proxy;
   TlsOptions tls;
   tls.certificates = authority.certificate();
-  const HttpAnswer answer = ask(
+  const HttpResponse answer = ask(
       options_from({{"HTTPS_PROXY", proxy.url()}}),
       {.url = master.url("/echo", "localhost"), .headers = {{"Authorization", "Bearer secret"}}},
       tls);

@@ -122,7 +122,7 @@ struct Impatient {
     };
     client.emplace(options, std::make_shared<Logger>());
   }
-  HttpAnswer perform(const std::string &path, Replay replay) {
+  HttpResponse perform(const std::string &path, Replay replay) {
     return client->perform({.url = server().url(path), .replay = replay});
   }
   std::vector<milliseconds> waits;
@@ -131,7 +131,7 @@ struct Impatient {
 
 void busy_server_is_asked_again_when_it_wishes(void **) {
   Impatient impatient;
-  const HttpAnswer answer = impatient.perform("/status/503/a?times=2&after=7", Replay::safe);
+  const HttpResponse answer = impatient.perform("/status/503/a?times=2&after=7", Replay::safe);
   assert_string_equal(answer.body.c_str(), "at last");
   assert_int_equal(impatient.waits.size(), 2);
   for (const milliseconds wait : impatient.waits) assert_int_equal(wait.count(), 7000);

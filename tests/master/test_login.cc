@@ -59,7 +59,7 @@ void password_is_hashed_as_the_master_expects(void **) {
 void login_gives_a_token_that_is_used_from_then_on(void **) {
   const Site site;
   MasterSession session(user_session_options(site.url, "", 0, *site.logger), site.logger);
-  const codec::Login::Answer answer = log_in(session, "Zoë", "pässwort");
+  const codec::Login::Response answer = log_in(session, "Zoë", "pässwort");
   assert_true(answer.token.starts_with("v2.public."));
   assert_string_equal(session.call(codec::GetMe{}).user.username.c_str(), "Zoë");
   assert_true(config::read_known_users(site.url).tokens.empty());

@@ -8,7 +8,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/master/rest/delivery.h"
-#include "core/master/rest/final_answers.h"
+#include "core/master/rest/final_responses.h"
 #include "tests/rest/server.h"
 #include "tests/temporary_directory.h"
 

@@ -138,7 +138,7 @@ Json body_of(int grpc, const std::string &text) {
 const Json wrong_value = body_of(13, "updating: wrong \"SQLSTATE 57P01\" (SQLSTATE 22P02)");
 
 // What find_final() needs to find this entry.
-Json fault_of(const FinalAnswer &entry) {
+Json fault_of(const FinalResponse &entry) {
   const std::string text = "some " + std::string(entry.text) + "502, more";
   const Json plain{{"message", text}};
   const Json body = entry.writer == Writer::plain ? plain
@@ -150,7 +150,7 @@ Json fault_of(const FinalAnswer &entry) {
 }
 
 void each_final_answer_sets_one_report_aside(void **) {
-  for (const FinalAnswer &entry : final_answers()) {
+  for (const FinalResponse &entry : final_responses()) {
     assert_false(entry.reason.empty());
     const bool of_logs = entry.writer == Writer::plain;
     Delivering run("0.38.1", {{"is_managed", !of_logs}});

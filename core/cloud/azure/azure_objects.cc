@@ -128,7 +128,7 @@ class AzureContainer {
   std::string url_of(const std::string &key, const std::string &query = "") const;
   std::string url(const std::string &query) const;
 
-  http::HttpAnswer perform(Call call) const { return requests_.perform(std::move(call)); }
+  http::HttpResponse perform(Call call) const { return requests_.perform(std::move(call)); }
   // For what the service is still busy with.
   void wait(std::chrono::milliseconds time) const { requests_.wait(time); }
   // An answer in XML. One that is damaged is asked for again.
@@ -146,7 +146,7 @@ class AzureContainer {
 
  private:
   bool is_there() const;
-  std::optional<Refusal> refusal_of_removal(const http::HttpAnswer &answer,
+  std::optional<Refusal> refusal_of_removal(const http::HttpResponse &answer,
                                             const std::string &key) const;
   void remove_one(const std::string &key) const;
   http::HttpRequest removal_of(const std::string &key) const;
@@ -183,7 +183,7 @@ void AzureContainer::make() const {
             .request = {.method = "PUT", .url = url("restype=container")},
             .expected = {201, 400, 409}};
   bool odd = false;
-  call.check = [&](const http::HttpAnswer &answer) -> std::optional<Refusal> {
+  call.check = [&](const http::HttpResponse &answer) -> std::optional<Refusal> {
     const std::string code = azure_error_code(answer);
     odd = code == "InvalidUri";
     if (answer.status == 201 || code == "ContainerAlreadyExists" || odd) return std::nullopt;
@@ -229,7 +229,7 @@ std::unique_ptr<XmlDocument> AzureContainer::ask(const std::string &tried, const
                                                  const char *root) const {
   std::unique_ptr<XmlDocument> read;
   Call call{.tried = tried, .request = {.url = url}};
-  call.check = [&](const http::HttpAnswer &answer) -> std::optional<Refusal> {
+  call.check = [&](const http::HttpResponse &answer) -> std::optional<Refusal> {
     read = std::make_unique<XmlDocument>(answer.body, root, "the answer");
     return std::nullopt;
   };
@@ -266,7 +266,7 @@ http::HttpRequest AzureContainer::removal_of(const std::string &key) const {
 }
 
 // Nothing where the blob is gone.
-std::optional<Refusal> AzureContainer::refusal_of_removal(const http::HttpAnswer &answer,
+std::optional<Refusal> AzureContainer::refusal_of_removal(const http::HttpResponse &answer,
                                                           const std::string &key) const {
   if (answer.status == 202) return std::nullopt;
   if (answer.status == 404 && azure_error_code(answer) != "ContainerNotFound") return std::nullopt;
@@ -277,7 +277,7 @@ std::optional<Refusal> AzureContainer::refusal_of_removal(const http::HttpAnswer
 
 void AzureContainer::remove_one(const std::string &key) const {
   Call call{.tried = "removing a blob", .request = removal_of(key), .expected = {202, 404}};
-  call.check = [&](const http::HttpAnswer &answer) { return refusal_of_removal(answer, key); };
+  call.check = [&](const http::HttpResponse &answer) { return refusal_of_removal(answer, key); };
   requests_.perform(std::move(call));
 }
 
@@ -298,8 +298,8 @@ void AzureContainer::remove(std::vector<std::string> keys) const {
             .expected = {202},
             .before_retry = fill};
   // Those that could not be removed are tried again, and no others.
-  call.check = [&](const http::HttpAnswer &answer) -> std::optional<Refusal> {
-    const std::vector<http::HttpAnswer> answers = batch_answers(answer, keys.size());
+  call.check = [&](const http::HttpResponse &answer) -> std::optional<Refusal> {
+    const std::vector<http::HttpResponse> answers = batch_answers(answer, keys.size());
     std::vector<std::string> left;
     std::optional<Refusal> first;
     for (size_t i = 0; i < keys.size(); ++i)
@@ -379,7 +379,7 @@ std::string unquoted(std::string etag) {
 }
 
 // A body that was held. What the store sums up is what it sent, also where that ends early.
-std::optional<Refusal> take_verified(const http::HttpAnswer &answer, Download &download) {
+std::optional<Refusal> take_verified(const http::HttpResponse &answer, Download &download) {
   const std::string sum = answer.header("content-md5");
   if (answer.status == 206 && !sum.empty() && sum != to_base64(md5(answer.body)))
     return Refusal{Code::corrupt, Again::soon, "the bytes came damaged: their MD5 differs", ""};
@@ -462,7 +462,7 @@ void AzureObjects::get(const std::string &key, uint64_t offset, uint64_t size,
   if (is_verified) headers.push_back({"x-ms-range-get-content-md5", "true"});
   else call.request.sink = download;
   headers.push_back({"Range", download->next_range()});
-  call.check = [&](const http::HttpAnswer &answer) {
+  call.check = [&](const http::HttpResponse &answer) {
     return is_verified ? take_verified(answer, *download) : download->check(answer);
   };
   call.before_retry = [&](http::HttpRequest &again) {
@@ -475,12 +475,12 @@ std::optional<ObjectInfo> AzureObjects::find(const std::string &key) {
   Call call{.tried = tried("looking for", key),
             .request = container_.content_request("HEAD", container_.url_of(key)),
             .expected = {200, 404}};
-  call.check = [](const http::HttpAnswer &answer) -> std::optional<Refusal> {
+  call.check = [](const http::HttpResponse &answer) -> std::optional<Refusal> {
     if (answer.status == 404 && azure_error_code(answer) == "ContainerNotFound")
       return azure_refusal(answer);
     return std::nullopt;
   };
-  const http::HttpAnswer answer = container_.perform(std::move(call));
+  const http::HttpResponse answer = container_.perform(std::move(call));
   if (answer.status == 404) return std::nullopt;
   ObjectInfo found{key, 0, unquoted(answer.header("etag")), 0};
   const std::string size = answer.header("content-length");
@@ -507,7 +507,7 @@ bool AzureObjects::copy(const std::string &from, const std::string &to) {
   if (!container_.config().access_tier.empty())
     call.request.headers.push_back({"x-ms-access-tier", container_.config().access_tier});
   const std::string what = call.tried;
-  http::HttpAnswer answer = container_.perform(std::move(call));
+  http::HttpResponse answer = container_.perform(std::move(call));
   while (answer.header("x-ms-copy-status") == "pending") {
     container_.wait(std::chrono::seconds(1));
     answer = container_.perform(
@@ -593,12 +593,12 @@ void AzureObjects::abort_parts(const std::string &key, const std::string &upload
   call.request.body = block_list({});
   call.request.headers.push_back({"Content-Type", "application/xml"});
   call.request.headers.push_back({"If-None-Match", "*"});
-  call.check = [](const http::HttpAnswer &answer) -> std::optional<Refusal> {
+  call.check = [](const http::HttpResponse &answer) -> std::optional<Refusal> {
     const Refusal refusal = azure_refusal(answer);
     if (answer.status == 201 || refusal.code == Code::conflict) return std::nullopt;
     return refusal;
   };
-  const http::HttpAnswer answer = container_.perform(std::move(call));
+  const http::HttpResponse answer = container_.perform(std::move(call));
   if (answer.status != 201) return;
   call = {.tried = tried("aborting the upload of", key),
           .request = {.method = "DELETE",

@@ -82,12 +82,12 @@ RefusalClass class_of(const std::string &code, int status) {
 
 }  // namespace
 
-std::string azure_error_code(const http::HttpAnswer &answer) {
+std::string azure_error_code(const http::HttpResponse &answer) {
   const std::string header = answer.header("x-ms-error-code");
   return header.empty() ? xml_text_at(answer.body, "Error", "Code") : header;
 }
 
-Refusal azure_refusal(const http::HttpAnswer &answer) {
+Refusal azure_refusal(const http::HttpResponse &answer) {
   return azure_refusal(azure_error_code(answer), xml_text_at(answer.body, "Error", "Message"),
                        answer.status);
 }
@@ -120,7 +120,7 @@ void AzureProtocol::sign_part(http::HttpRequest &request, RequestScope *scope) {
   credentials_->sign(request, scope);
 }
 
-Refusal AzureProtocol::refusal_of(const http::HttpAnswer &answer) {
+Refusal AzureProtocol::refusal_of(const http::HttpResponse &answer) {
   Refusal refusal = azure_refusal(answer);
   const std::string code = azure_error_code(answer);
   // What nobody may see is not there for those who do not say who they are.
@@ -139,7 +139,7 @@ Refusal AzureProtocol::refusal_of(const http::HttpAnswer &answer) {
   return refusal;
 }
 
-void AzureProtocol::renew(const http::HttpAnswer &answer) {
+void AzureProtocol::renew(const http::HttpResponse &answer) {
   if (!clock_.learn(answer, *logger_)) credentials_->drop();
 }
 

@@ -10,10 +10,10 @@
 namespace det::cloud {
 
 // "BlobNotFound"; empty: the answer does not say.
-std::string azure_error_code(const http::HttpAnswer &answer);
+std::string azure_error_code(const http::HttpResponse &answer);
 
 // Code::access is left without a remedy where it depends on the credentials.
-Refusal azure_refusal(const http::HttpAnswer &answer);
+Refusal azure_refusal(const http::HttpResponse &answer);
 
 // Of a part of a batch, or of a copy that failed.
 Refusal azure_refusal(const std::string &code, const std::string &message, int status);
@@ -25,8 +25,8 @@ class AzureProtocol : public Protocol {
   void sign(http::HttpRequest &request, RequestScope *scope) override;
   // As sign(), for a request within a batch.
   void sign_part(http::HttpRequest &request, RequestScope *scope);
-  Refusal refusal_of(const http::HttpAnswer &answer) override;
-  void renew(const http::HttpAnswer &answer) override;
+  Refusal refusal_of(const http::HttpResponse &answer) override;
+  void renew(const http::HttpResponse &answer) override;
 
   AzureCredentials &credentials() { return *credentials_; }
 

@@ -37,9 +37,9 @@ Json object_in(const std::string &text) {
 class EntraProtocol : public Protocol {
  public:
   void sign(http::HttpRequest &, RequestScope *) override {}
-  void renew(const http::HttpAnswer &) override {}
+  void renew(const http::HttpResponse &) override {}
 
-  Refusal refusal_of(const http::HttpAnswer &answer) override {
+  Refusal refusal_of(const http::HttpResponse &answer) override {
     const Json body = object_in(answer.body);
     Refusal refusal{Code::access, Refusal::Again::no, "status " + std::to_string(answer.status),
                     ""};
@@ -79,7 +79,7 @@ AzureToken ask_for_azure_token(http::HttpRequest request, const std::string &who
                                const http::HttpOptions &options, const RequestPolicy &policy,
                                const std::shared_ptr<Logger> &logger, RequestScope *scope) {
   const Requests requests(options, policy, std::make_shared<EntraProtocol>(), logger);
-  const http::HttpAnswer answer = requests.within(scope).perform(
+  const http::HttpResponse answer = requests.within(scope).perform(
       {.tried = "asking for a token of " + whose, .request = std::move(request)});
   return azure_token_of(answer.body, whose);
 }

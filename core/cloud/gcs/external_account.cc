@@ -235,7 +235,7 @@ SubjectTokenSource subject_token_source(const Json &account, const std::string &
   if (const std::string url = optional_text(source, "url"); !url.empty())
     return [format, url, headers = headers_in(source), &service](RequestScope *scope) {
       const std::string where = "'" + url.substr(0, url.find('?')) + "'";
-      const http::HttpAnswer answer =
+      const http::HttpResponse answer =
           service.within(scope).get("asking " + where + " for a token of this job", url, headers);
       return format.token_in(answer.body, where);
     };

@@ -82,7 +82,7 @@ void set_header(http::HttpRequest &request, const std::string &name, std::string
 }
 
 // "crc32c=n03x6A==,md5=..."
-std::optional<uint32_t> hash_in(const http::HttpAnswer &answer) {
+std::optional<uint32_t> hash_in(const http::HttpResponse &answer) {
   for (const http::HttpHeader &header : answer.headers) {
     const size_t at = header.value.find("crc32c=");
     if (header.name != "x-goog-hash" || at == std::string::npos) continue;
@@ -188,7 +188,7 @@ Json GcsBucket::ask(const std::string &tried, http::HttpRequest request,
   Json told;
   requests_.perform({.tried = tried,
                      .request = std::move(request),
-                     .check = [&](const http::HttpAnswer &answer) -> std::optional<Refusal> {
+                     .check = [&](const http::HttpResponse &answer) -> std::optional<Refusal> {
                        told = json_of(answer);
                        look(told);
                        return std::nullopt;
@@ -222,7 +222,7 @@ GcsObject GcsBucket::upload(const std::string &key, const std::shared_ptr<ByteRa
                                 query),
                      .headers = {{"Content-Type", body->content_type()}},
                      .source = body},
-         .check = [&](const http::HttpAnswer &answer) -> std::optional<Refusal> {
+         .check = [&](const http::HttpResponse &answer) -> std::optional<Refusal> {
            stored = GcsObject::from_json(json_of(answer));
            if (is_stored()) return std::nullopt;
            return Refusal{Code::corrupt, Refusal::Again::soon, "it stored other bytes", ""};
@@ -261,7 +261,7 @@ void GcsBucket::download(const std::string &key, uint64_t offset, uint64_t size,
     requests_.perform({.tried = tried,
                        .request = std::move(request),
                        .expected = {200, 206, 416},
-                       .check = [&](const http::HttpAnswer &answer) -> std::optional<Refusal> {
+                       .check = [&](const http::HttpResponse &answer) -> std::optional<Refusal> {
                          if (auto refusal = download->check(answer)) return refusal;
                          const auto sum = hash_in(answer);
                          const bool is_whole =
@@ -288,7 +288,7 @@ std::optional<GcsObject> GcsBucket::find(const std::string &key) {
       {.tried = "looking for '" + name_of(key) + "'",
        .request = {.url = url("/storage/v1" + object_path(key), {{"fields", GcsObject::fields}})},
        .expected = {200, 404},
-       .check = [&](const http::HttpAnswer &answer) -> std::optional<Refusal> {
+       .check = [&](const http::HttpResponse &answer) -> std::optional<Refusal> {
          if (answer.status == 404) return missing_bucket(answer, config_->bucket);
          found = GcsObject::from_json(json_of(answer));
          return std::nullopt;
@@ -431,13 +431,13 @@ std::vector<std::string> GcsBucket::remove_together(const std::vector<std::strin
   std::vector<http::HttpRequest> removals;
   for (const std::string &key : keys)
     removals.push_back({.method = "DELETE", .url = url("/storage/v1" + object_path(key), {})});
-  const http::HttpAnswer answer = requests_.perform(
+  const http::HttpResponse answer = requests_.perform(
       {.tried = "removing '" + name_of(keys.front()) + "' and others",
        .request = {.method = "POST",
                    .url = url("/batch/storage/v1", {}),
                    .headers = {{"Content-Type", "multipart/mixed; boundary=" + boundary}},
                    .body = batch_body(boundary, removals, "<item-", ">")}});
-  std::vector<http::HttpAnswer> answers(keys.size());
+  std::vector<http::HttpResponse> answers(keys.size());
   try {
     answers = batch_answers(answer, keys.size());
   } catch (const Error &) {
@@ -454,7 +454,7 @@ void GcsBucket::remove_one(const std::string &key) {
       {.tried = "removing '" + name_of(key) + "'",
        .request = {.method = "DELETE", .url = url("/storage/v1" + object_path(key), {})},
        .expected = {200, 204, 404},
-       .check = [&](const http::HttpAnswer &answer) -> std::optional<Refusal> {
+       .check = [&](const http::HttpResponse &answer) -> std::optional<Refusal> {
          if (answer.status == 404) return missing_bucket(answer, config_->bucket);
          return std::nullopt;
        }});

@@ -14,7 +14,7 @@ bool contains(const std::string &text, std::string_view part) {
   return text.find(part) != text.npos;
 }
 
-std::string said_by(const http::HttpAnswer &answer) {
+std::string said_by(const http::HttpResponse &answer) {
   const GoogleError error = google_error(answer);
   std::string said = "status " + std::to_string(answer.status);
   for (const std::string &text : {error.reason, error.message})
@@ -23,12 +23,12 @@ std::string said_by(const http::HttpAnswer &answer) {
 }
 
 // What was sent is not what was declared: damaged on its way, or changed while it was sent.
-bool says_other_bytes(const http::HttpAnswer &answer) {
+bool says_other_bytes(const http::HttpResponse &answer) {
   const std::string message = google_error(answer).message;
   return contains(message, "CRC32C") || contains(message, "crc32c");
 }
 
-Refusal invalid_refusal(const http::HttpAnswer &answer, const std::string &said) {
+Refusal invalid_refusal(const http::HttpResponse &answer, const std::string &said) {
   if (says_other_bytes(answer)) return {Code::corrupt, Again::soon, said, ""};
   if (google_error(answer).reason == "required" && contains(said, "requester pays"))
     return {Code::access, Again::no, said,
@@ -54,11 +54,12 @@ void GcsProtocol::sign(http::HttpRequest &request, RequestScope *scope) {
   if (!project.empty()) request.headers.push_back({"X-Goog-User-Project", project});
 }
 
-void GcsProtocol::renew(const http::HttpAnswer &) {
+void GcsProtocol::renew(const http::HttpResponse &) {
   if (token_) token_->drop();
 }
 
-Refusal GcsProtocol::access_refusal(const http::HttpAnswer &answer, const std::string &said) const {
+Refusal GcsProtocol::access_refusal(const http::HttpResponse &answer,
+                                    const std::string &said) const {
   const std::string reason = google_error(answer).reason;
   if (contains(reason, "ateLimitExceeded")) return {Code::busy, Again::throttled, said, ""};
   if (contains(reason, "etentionPolicy") || contains(said, "retention policy") ||
@@ -80,7 +81,7 @@ Refusal GcsProtocol::access_refusal(const http::HttpAnswer &answer, const std::s
               bucket_ + "', or use other credentials"};
 }
 
-Refusal GcsProtocol::refusal_of(const http::HttpAnswer &answer) {
+Refusal GcsProtocol::refusal_of(const http::HttpResponse &answer) {
   const std::string said = said_by(answer);
   switch (answer.status) {
     case 400:
@@ -109,7 +110,7 @@ Refusal GcsProtocol::refusal_of(const http::HttpAnswer &answer) {
   }
 }
 
-std::optional<Refusal> missing_bucket(const http::HttpAnswer &answer, const std::string &bucket) {
+std::optional<Refusal> missing_bucket(const http::HttpResponse &answer, const std::string &bucket) {
   if (!contains(google_error(answer).message, "bucket does not exist")) return std::nullopt;
   return Refusal{Code::not_found, Again::no, said_by(answer),
                  "there is no bucket '" + bucket +

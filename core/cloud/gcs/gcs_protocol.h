@@ -17,11 +17,11 @@ class GcsProtocol : public Protocol {
   GcsProtocol(const GcsConfig &config, std::unique_ptr<GoogleCredentials> credentials);
 
   void sign(http::HttpRequest &request, RequestScope *scope) override;
-  Refusal refusal_of(const http::HttpAnswer &answer) override;
-  void renew(const http::HttpAnswer &answer) override;
+  Refusal refusal_of(const http::HttpResponse &answer) override;
+  void renew(const http::HttpResponse &answer) override;
 
  private:
-  Refusal access_refusal(const http::HttpAnswer &answer, const std::string &said) const;
+  Refusal access_refusal(const http::HttpResponse &answer, const std::string &said) const;
 
   const std::string bucket_, user_project_;
   const std::unique_ptr<GoogleCredentials> credentials_;
@@ -29,6 +29,6 @@ class GcsProtocol : public Protocol {
 };
 
 // Of a 404, where it is for the bucket and not for an object in it. An emulator does not tell.
-std::optional<Refusal> missing_bucket(const http::HttpAnswer &answer, const std::string &bucket);
+std::optional<Refusal> missing_bucket(const http::HttpResponse &answer, const std::string &bucket);
 
 }  // namespace det::cloud

@@ -44,7 +44,7 @@ GoogleError service_error(const Json &error) {
 
 }  // namespace
 
-GoogleError google_error(const http::HttpAnswer &answer) {
+GoogleError google_error(const http::HttpResponse &answer) {
   Json body;
   try {
     body = json_of(answer);
@@ -58,7 +58,7 @@ GoogleError google_error(const http::HttpAnswer &answer) {
   return {line_in(body, "error"), line_in(body, "error_description")};  // as RFC 6749 has it
 }
 
-Json json_of(const http::HttpAnswer &answer) {
+Json json_of(const http::HttpResponse &answer) {
   try {
     return parse_json_object(answer.body, "answer");
   } catch (const Error &) {

@@ -14,10 +14,10 @@ struct GoogleError {
 };
 
 // Of an answer that may be anything, such as the page of a proxy.
-GoogleError google_error(const http::HttpAnswer &answer);
+GoogleError google_error(const http::HttpResponse &answer);
 
 // Its JSON object. Throws Code::corrupt, naming nothing of it: there may be a token in it.
-Json json_of(const http::HttpAnswer &answer);
+Json json_of(const http::HttpResponse &answer);
 
 // A member of it, which must be there: Code::corrupt. Numbers of 64 bits come as strings.
 std::string text_member(const Json &object, const char *member);

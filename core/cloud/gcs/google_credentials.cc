@@ -22,9 +22,9 @@ namespace {
 class TokenProtocol : public Protocol {
  public:
   void sign(http::HttpRequest &, RequestScope *) override {}
-  void renew(const http::HttpAnswer &) override {}
+  void renew(const http::HttpResponse &) override {}
 
-  Refusal refusal_of(const http::HttpAnswer &answer) override {
+  Refusal refusal_of(const http::HttpResponse &answer) override {
     const GoogleError error = google_error(answer);
     Refusal refusal{Code::access, Refusal::Again::no, "status " + std::to_string(answer.status),
                     ""};
@@ -73,13 +73,13 @@ TokenService TokenService::direct() const {
   return {std::move(options), policy_, logger_};
 }
 
-http::HttpAnswer TokenService::ask(Call call) {
+http::HttpResponse TokenService::ask(Call call) {
   const Requests requests(options_, policy_, std::make_shared<TokenProtocol>(), logger_);
   return requests.within(scope_).perform(std::move(call));
 }
 
-http::HttpAnswer TokenService::get(const std::string &tried, const std::string &url,
-                                   std::vector<http::HttpHeader> headers) {
+http::HttpResponse TokenService::get(const std::string &tried, const std::string &url,
+                                     std::vector<http::HttpHeader> headers) {
   return ask({.tried = tried, .request = {.url = url, .headers = std::move(headers)}});
 }
 
@@ -90,7 +90,7 @@ Json TokenService::post(const std::string &tried, const std::string &url, std::s
   ask({.tried = tried,
        .request =
            {.method = "POST", .url = url, .headers = std::move(headers), .body = std::move(body)},
-       .check = [&](const http::HttpAnswer &answer) -> std::optional<Refusal> {
+       .check = [&](const http::HttpResponse &answer) -> std::optional<Refusal> {
          told = json_of(answer);  // what is damaged is asked for again
          return std::nullopt;
        }});
@@ -299,7 +299,7 @@ class MetadataServer : public GoogleCredentials {
   std::string name() const override { return "the service account of this machine"; }
 
   AccessToken fetch(RequestScope *scope) override {
-    const http::HttpAnswer answer = service_.within(scope).get(
+    const http::HttpResponse answer = service_.within(scope).get(
         "asking the metadata server for a token of " + name(),
         url_ + "/computeMetadata/v1/instance/service-accounts/default/token?scopes=" +
             percent_encoded(scope_),
@@ -322,8 +322,8 @@ std::unique_ptr<GoogleCredentials> metadata_server(const TokenContext &context) 
   const std::string url = "http://" + host;
   TokenService service = context.service->direct();
   try {
-    const http::HttpAnswer answer = service.impatient().get("looking for a metadata server",
-                                                            url + "/computeMetadata/v1/", flavor());
+    const http::HttpResponse answer = service.impatient().get(
+        "looking for a metadata server", url + "/computeMetadata/v1/", flavor());
     if (answer.header("metadata-flavor") != "Google") return nullptr;
   } catch (const Error &error) {
     if (error.code == Code::state) throw;

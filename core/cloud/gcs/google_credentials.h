@@ -25,8 +25,8 @@ class TokenService {
                  std::vector<http::HttpHeader> headers = {});
   Json post_json(const std::string &tried, const std::string &url, const Json &body,
                  std::vector<http::HttpHeader> headers);
-  http::HttpAnswer get(const std::string &tried, const std::string &url,
-                       std::vector<http::HttpHeader> headers);
+  http::HttpResponse get(const std::string &tried, const std::string &url,
+                         std::vector<http::HttpHeader> headers);
 
   // The same but patient for no longer than it takes to know whether anybody is there.
   TokenService impatient() const;
@@ -36,7 +36,7 @@ class TokenService {
   const std::shared_ptr<Logger> &logger() const { return logger_; }
 
  private:
-  http::HttpAnswer ask(Call call);
+  http::HttpResponse ask(Call call);
   Json post(const std::string &tried, const std::string &url, std::string body,
             const char *content_type, std::vector<http::HttpHeader> headers);
 

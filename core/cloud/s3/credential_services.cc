@@ -47,8 +47,8 @@ struct ServiceAccess {
 };
 
 // Blocks. Gives answers of any status; throws Code::unavailable or Code::timeout without one.
-http::HttpAnswer ask_service(const ServiceAccess &service, http::HttpRequest request,
-                             const std::shared_ptr<Logger> &logger) {
+http::HttpResponse ask_service(const ServiceAccess &service, http::HttpRequest request,
+                               const std::shared_ptr<Logger> &logger) {
   http::HttpOptions options;
   options.peer = {service.name,
                   "give the certificate of its authority in ca_bundle or AWS_CA_BUNDLE"};
@@ -143,7 +143,7 @@ class FromContainer : public CredentialSource {
       request.headers.push_back({"Authorization", std::move(said)});
     const ServiceAccess service{source, settings_.tls, url.starts_with("http:"), 3,
                                 std::chrono::seconds{2}};
-    const http::HttpAnswer answer = ask_service(service, std::move(request), settings_.logger);
+    const http::HttpResponse answer = ask_service(service, std::move(request), settings_.logger);
     if (answer.status != 200)
       refuse_aws_credentials(source, "it answered " + std::to_string(answer.status));
     return credentials_in(answer.body, metadata_names, source);
@@ -187,7 +187,7 @@ class FromInstance : public CredentialSource {
     std::string role;
     try {
       take_token();
-      const http::HttpAnswer roles = get(roles_path);
+      const http::HttpResponse roles = get(roles_path);
       if (roles.status != 200) return std::nullopt;  // the instance has none
       role = roles.body.substr(0, roles.body.find('\n'));
     } catch (const Error &e) {
@@ -196,7 +196,7 @@ class FromInstance : public CredentialSource {
       return std::nullopt;
     }
     if (role.empty()) return std::nullopt;
-    const http::HttpAnswer answer = get(roles_path + role);
+    const http::HttpResponse answer = get(roles_path + role);
     if (answer.status != 200)
       refuse_aws_credentials(source,
                              "it answered " + std::to_string(answer.status) + " for its role");
@@ -204,7 +204,7 @@ class FromInstance : public CredentialSource {
   }
 
  private:
-  http::HttpAnswer ask(http::HttpRequest request) const {
+  http::HttpResponse ask(http::HttpRequest request) const {
     const int attempts =
         static_cast<int>(environment_integer("AWS_METADATA_SERVICE_NUM_ATTEMPTS").value_or(1));
     const std::chrono::seconds patience{
@@ -221,7 +221,7 @@ class FromInstance : public CredentialSource {
     token_.clear();
     const bool only_version_2 = is_true("AWS_EC2_METADATA_V1_DISABLED");
     try {
-      const http::HttpAnswer answer = ask(std::move(request));
+      const http::HttpResponse answer = ask(std::move(request));
       if (answer.status == 200) token_ = answer.body;
       else if (answer.status == 400 || only_version_2)
         refuse_aws_credentials(source,
@@ -231,7 +231,7 @@ class FromInstance : public CredentialSource {
     }
   }
 
-  http::HttpAnswer get(const std::string &path) const {
+  http::HttpResponse get(const std::string &path) const {
     http::HttpRequest request{.url = endpoint() + path};
     if (!token_.empty()) request.headers.push_back({"X-aws-ec2-metadata-token", token_});
     return ask(std::move(request));
@@ -286,7 +286,7 @@ class FromSso : public CredentialSource {
         .url = endpoint + "/federation/credentials?account_id=" + percent_encoded(login->account) +
                "&role_name=" + percent_encoded(login->role)};
     request.headers.push_back({"x-amz-sso_bearer_token", token(*login, source, remedy)});
-    const http::HttpAnswer answer =
+    const http::HttpResponse answer =
         ask_service({"AWS' single sign-on", settings_.tls}, std::move(request), settings_.logger);
     if (answer.status != 200)
       refuse_aws_credentials(source, "it answered " + std::to_string(answer.status) + remedy);
@@ -388,7 +388,7 @@ std::string reason_in(const std::string &body) {
 CredentialSource::Lease ask(const std::string &action, const RoleRequest &role,
                             http::HttpRequest request, const CredentialSettings &settings) {
   const std::string source = "AWS' token service for the role '" + role.role_arn + "'";
-  const http::HttpAnswer answer =
+  const http::HttpResponse answer =
       ask_service({"AWS' token service", settings.tls}, std::move(request), settings.logger);
   if (answer.status != 200)
     refuse_aws_credentials(source,

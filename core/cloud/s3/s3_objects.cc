@@ -131,9 +131,9 @@ class S3Objects : public ObjectStore {
                                    const S3Query &query = {}) const;
   // Tries `request`, whose answer `read` takes apart; it throws Code::corrupt for a damaged one. An
   // error in an answer of success is a refusal.
-  http::HttpAnswer ask(const std::string &tried, http::HttpRequest request,
-                       const std::function<void(const std::string &body)> &read,
-                       bool takes_long = false);
+  http::HttpResponse ask(const std::string &tried, http::HttpRequest request,
+                         const std::function<void(const std::string &body)> &read,
+                         bool takes_long = false);
   std::optional<Found> look(const std::string &key, bool with_checksum = false);
   void say_why(const std::string &key, const std::string &tried);
   bool is_there(const std::string &key, uint64_t size, const std::string &checksum);
@@ -182,12 +182,12 @@ http::HttpRequest S3Objects::object_request(const std::string &method, const std
   return s3_request(method, key, query);
 }
 
-http::HttpAnswer S3Objects::ask(const std::string &tried, http::HttpRequest request,
-                                const std::function<void(const std::string &)> &read,
-                                bool takes_long) {
+http::HttpResponse S3Objects::ask(const std::string &tried, http::HttpRequest request,
+                                  const std::function<void(const std::string &)> &read,
+                                  bool takes_long) {
   Call call{.tried = tried, .request = std::move(request)};
   call.takes_long = takes_long;
-  call.check = [&](const http::HttpAnswer &answer) -> std::optional<Refusal> {
+  call.check = [&](const http::HttpResponse &answer) -> std::optional<Refusal> {
     try {
       read(answer.body);
       return std::nullopt;
@@ -203,7 +203,7 @@ std::optional<S3Objects::Found> S3Objects::look(const std::string &key, bool wit
   Call call{.tried = "looking at '" + name_of(key) + "'", .request = object_request("HEAD", key)};
   if (with_checksum) call.request.headers.push_back({"x-amz-checksum-mode", "ENABLED"});
   call.expected = {200, 404};
-  http::HttpAnswer answer;
+  http::HttpResponse answer;
   try {
     answer = requests_.perform(call);
   } catch (const Error &error) {
@@ -267,7 +267,7 @@ std::string S3Objects::add_bytes(Call &call, const std::shared_ptr<ByteRange> &b
   };
   if (protocol_->signs_payload())
     call.request.headers.push_back({"x-amz-content-sha256", to_hex(sha256(*bytes))});
-  call.check = [checksum](const http::HttpAnswer &answer) -> std::optional<Refusal> {
+  call.check = [checksum](const http::HttpResponse &answer) -> std::optional<Refusal> {
     const std::string stored = answer.header(checksum_header);
     if (stored.empty() || checksum.empty() || stored == checksum) return std::nullopt;
     return Refusal{Code::corrupt, Again::soon, "the store has other bytes than were sent", ""};
@@ -318,9 +318,9 @@ void S3Objects::get(const std::string &key, uint64_t offset, uint64_t size,
   };
   ask_rest(call.request);
   call.before_retry = ask_rest;
-  call.check = [&](const http::HttpAnswer &answer) { return download->check(answer); };
+  call.check = [&](const http::HttpResponse &answer) { return download->check(answer); };
   const std::string tried = call.tried;
-  const http::HttpAnswer answer = requests_.perform(std::move(call));
+  const http::HttpResponse answer = requests_.perform(std::move(call));
   const std::string stored = answer.header(checksum_header);
   const bool of_parts = stored.find('-') != stored.npos;  // a sum of sums
   if (sum && answer.status == 200 && !stored.empty() && !of_parts &&
@@ -425,7 +425,7 @@ void S3Objects::remove_page(const std::vector<std::string> &keys) {
     call.request.headers.push_back({"Content-MD5", to_base64(md5(body))});
   else call.request.headers.push_back({"x-amz-checksum-crc32c", crc32c_text(det::crc32c(body))});
   // Those that are gone already are gone the next time as well.
-  call.check = [&](const http::HttpAnswer &answer) -> std::optional<Refusal> {
+  call.check = [&](const http::HttpResponse &answer) -> std::optional<Refusal> {
     if (!s3_error_code(answer).empty()) return protocol_->refusal_of(answer);
     for (const KeyRefusal &refused : read_removals(answer.body, "the answer")) {
       if (refused.code == "NoSuchKey") continue;
@@ -446,7 +446,7 @@ void S3Objects::remove_page(const std::vector<std::string> &keys) {
 void S3Objects::remove_one(const std::string &key) {
   Call call{.tried = "removing '" + name_of(key) + "'", .request = object_request("DELETE", key)};
   call.expected = {200, 204, 404};
-  call.check = [&](const http::HttpAnswer &answer) -> std::optional<Refusal> {
+  call.check = [&](const http::HttpResponse &answer) -> std::optional<Refusal> {
     if (answer.status != 404 || s3_error_code(answer) == "NoSuchKey") return std::nullopt;
     return protocol_->refusal_of(answer);
   };

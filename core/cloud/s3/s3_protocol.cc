@@ -94,11 +94,11 @@ RefusalClass class_of(const std::string &code, int status) {
 
 }  // namespace
 
-std::string s3_error_code(const http::HttpAnswer &answer) {
+std::string s3_error_code(const http::HttpResponse &answer) {
   return xml_text_at(answer.body, "Error", "Code");
 }
 
-Refusal s3_refusal(const http::HttpAnswer &answer) {
+Refusal s3_refusal(const http::HttpResponse &answer) {
   return s3_refusal(s3_error_code(answer), xml_text_at(answer.body, "Error", "Message"),
                     answer.status);
 }
@@ -112,7 +112,7 @@ Refusal s3_refusal(const std::string &code, const std::string &message, int stat
   return {found.code, again, refusal_reason(code, message, status), found.remedy};
 }
 
-std::string s3_region_in(const http::HttpAnswer &answer) {
+std::string s3_region_in(const http::HttpResponse &answer) {
   const std::string header = answer.header("x-amz-bucket-region");
   return header.empty() ? xml_text_at(answer.body, "Error", "Region") : header;
 }
@@ -150,7 +150,7 @@ void S3Protocol::sign(http::HttpRequest &request, RequestScope *) {
   signer_.sign(request, credentials_->get(), endpoint_.region(), clock_.now_s(), hash);
 }
 
-Refusal S3Protocol::refusal_of(const http::HttpAnswer &answer) {
+Refusal S3Protocol::refusal_of(const http::HttpResponse &answer) {
   Refusal refusal = s3_refusal(answer);
   // Another try only makes sense where something can be other then.
   if (refusal.again == Refusal::Again::renewed && !credentials_ && s3_region_in(answer).empty())
@@ -161,7 +161,7 @@ Refusal S3Protocol::refusal_of(const http::HttpAnswer &answer) {
 }
 
 // Where the answer names no region and the clocks agree, it is the credentials.
-void S3Protocol::renew(const http::HttpAnswer &answer) {
+void S3Protocol::renew(const http::HttpResponse &answer) {
   if (const std::string region = s3_region_in(answer); endpoint_.move_to(region)) {
     logger_->info("the bucket is in ", region,
                   "; say so in checkpoint_storage (region) or AWS_REGION to spare a request");

@@ -14,16 +14,16 @@
 namespace det::cloud {
 
 // The code that names the reason ("NoSuchBucket"); empty where the answer has none.
-std::string s3_error_code(const http::HttpAnswer &answer);
+std::string s3_error_code(const http::HttpResponse &answer);
 
 // Of an answer, also of one with status 200 in which an error stands.
-Refusal s3_refusal(const http::HttpAnswer &answer);
+Refusal s3_refusal(const http::HttpResponse &answer);
 
 // Of one key among many, and of what stands in an answer.
 Refusal s3_refusal(const std::string &code, const std::string &message, int status);
 
 // The region that the answer points to; empty: it names none.
-std::string s3_region_in(const http::HttpAnswer &answer);
+std::string s3_region_in(const http::HttpResponse &answer);
 
 class S3Protocol : public Protocol {
  public:
@@ -34,8 +34,8 @@ class S3Protocol : public Protocol {
   // The URL of the request is a path below the bucket: a retry may go to another region. The bytes
   // of a source go unsigned, unless their hash stands in x-amz-content-sha256.
   void sign(http::HttpRequest &request, RequestScope *scope) override;
-  Refusal refusal_of(const http::HttpAnswer &answer) override;
-  void renew(const http::HttpAnswer &answer) override;
+  Refusal refusal_of(const http::HttpResponse &answer) override;
+  void renew(const http::HttpResponse &answer) override;
 
   // What the store says of itself; one that says nothing is none. Asks it once.
   bool is_minio();

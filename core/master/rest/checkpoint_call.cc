@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/master/rest/final_answers.h"
+#include "core/master/rest/final_responses.h"
 
 namespace det::master {
 
@@ -44,7 +44,7 @@ bool is_known_checkpoint(MasterSession &session, const std::string &id,
 
 std::optional<codec::Checkpoint> find_checkpoint(MasterSession &session, const std::string &id,
                                                  const CallOptions &options) {
-  const http::HttpAnswer answer = session.ask(codec::GetCheckpoint{id}, options);
+  const http::HttpResponse answer = session.ask(codec::GetCheckpoint{id}, options);
   // A proxy's 404 says nothing about the checkpoint.
   if (answer.status == 404 && find_final(answer) != nullptr) return std::nullopt;
   return session.read<codec::GetCheckpoint>(answer).checkpoint;
@@ -55,7 +55,7 @@ void tell_checkpoint(MasterSession &session, const ReportOrigin &origin,
                      std::chrono::milliseconds limit) {
   const auto end = std::chrono::steady_clock::now() + limit;
   for (bool first = true;; first = false) {
-    const http::HttpAnswer answer =
+    const http::HttpResponse answer =
         session.ask(checkpoint_call_for(origin, report, time_us), in_time_until(end));
     try {
       session.read<codec::ReportCheckpoint>(answer);

@@ -15,7 +15,7 @@
 #include "core/codec/metrics.h"
 #include "core/codec/unmanaged.h"
 #include "core/master/rest/checkpoint_call.h"
-#include "core/master/rest/final_answers.h"
+#include "core/master/rest/final_responses.h"
 #include "core/master/rest/report_request.h"
 
 namespace det::master {
@@ -198,7 +198,7 @@ Error RestDelivery::too_late() const {
   return {Code::timeout, session_->url() + " had not taken all of them when the time was up"};
 }
 
-http::HttpAnswer RestDelivery::wait(http::HttpCall &call, Delivery &delivery) {
+http::HttpResponse RestDelivery::wait(http::HttpCall &call, Delivery &delivery) {
   while (!call.wait_for(milliseconds(50))) {
     if (deadline_.is_over()) {
       call.cancel();
@@ -212,7 +212,7 @@ http::HttpAnswer RestDelivery::wait(http::HttpCall &call, Delivery &delivery) {
 void RestDelivery::settle_oldest(Delivery &delivery) {
   Sent sent = std::move(under_way_.front());
   under_way_.pop_front();
-  http::HttpAnswer answer;
+  http::HttpResponse answer;
   try {
     answer = wait(sent.call, delivery);
   } catch (const Error &error) {
@@ -222,13 +222,13 @@ void RestDelivery::settle_oldest(Delivery &delivery) {
   settle(*sent.request, answer, delivery);
 }
 
-void RestDelivery::settle(const ReportRequest &request, const http::HttpAnswer &answer,
+void RestDelivery::settle(const ReportRequest &request, const http::HttpResponse &answer,
                           Delivery &delivery, bool may_ask_again) {
   try {
-    read_answer(*session_, request, origin_, answer);
+    read_response(*session_, request, origin_, answer);
     done(request);
   } catch (const Error &error) {
-    const FinalAnswer *const final = find_final(answer);
+    const FinalResponse *const final = find_final(answer);
     if (is_stored_already(request, error)) done(request);
     else if (final != nullptr) refuse(request, error, final->reason, delivery);
     else if (may_ask_again && is_inner_failure(answer)) settle_again(request, delivery);
@@ -241,10 +241,10 @@ void RestDelivery::settle(const ReportRequest &request, const http::HttpAnswer &
 void RestDelivery::settle_again(const ReportRequest &request, Delivery &delivery) {
   // It may have been away after it took the report.
   account_.note_unanswered(request);
-  http::HttpAnswer answer;
+  http::HttpResponse answer;
   try {
     const milliseconds limit = deadline_.left(attempt_.timeout);
-    const http::HttpAnswer shown =
+    const http::HttpResponse shown =
         session_->ask(codec::GetTrial{origin_.trial_id},
                       {.replay = http::Replay::never, .timeout = limit, .limit = limit});
     if (shown.status >= 500)

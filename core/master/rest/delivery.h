@@ -103,9 +103,9 @@ class DeliveryDeadline {
 };
 
 // A report counts as delivered when the master confirmed it, or gave a final answer
-// (final_answers.h): then it is set aside and counted. Anything else leaves it where it is, for the
-// next attempt. So a report whose answer was lost is sent again; masters that refuse a repeat of
-// what they have are taken by their word.
+// (final_responses.h): then it is set aside and counted. Anything else leaves it where it is, for
+// the next attempt. So a report whose answer was lost is sent again; masters that refuse a repeat
+// of what they have are taken by their word.
 class RestDelivery : public ReportSink {
  public:
   // `patience`: how long the answer to a request may take. A report that a master refuses ten times
@@ -155,9 +155,9 @@ class RestDelivery : public ReportSink {
   void tell_those_ahead(Delivery &delivery);
   std::optional<Ahead> first_ahead();
 
-  http::HttpAnswer wait(http::HttpCall &call, Delivery &delivery);
+  http::HttpResponse wait(http::HttpCall &call, Delivery &delivery);
   void settle_oldest(Delivery &delivery);
-  void settle(const ReportRequest &request, const http::HttpAnswer &answer, Delivery &delivery,
+  void settle(const ReportRequest &request, const http::HttpResponse &answer, Delivery &delivery,
               bool may_ask_again = true);
   void settle_again(const ReportRequest &request, Delivery &delivery);
   void settle_unexplained(const ReportRequest &request, const Error &error, Delivery &delivery);

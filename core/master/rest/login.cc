@@ -76,12 +76,12 @@ std::string password_hash(const std::string &password) {
   return hex;
 }
 
-codec::Login::Answer log_in(MasterSession &session, const std::string &user,
-                            const std::string &password) {
+codec::Login::Response log_in(MasterSession &session, const std::string &user,
+                              const std::string &password) {
   session.use({});
   try {
-    codec::Login::Answer answer = session.call(codec::Login{user, password_hash(password), true},
-                                               {.replay = http::Replay::never});
+    codec::Login::Response answer = session.call(codec::Login{user, password_hash(password), true},
+                                                 {.replay = http::Replay::never});
     use_token(session, answer.token);
     return answer;
   } catch (const Error &error) {

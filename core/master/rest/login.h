@@ -13,8 +13,8 @@ std::string password_hash(const std::string &password);
 
 // Logs in, and uses the token from then on. Stores nothing. Throws Code::access for a user or
 // password that the master does not take.
-codec::Login::Answer log_in(MasterSession &session, const std::string &user,
-                            const std::string &password);
+codec::Login::Response log_in(MasterSession &session, const std::string &user,
+                              const std::string &password);
 
 // Who a program means to be: `user` with `password` where both are known, else `user` by a login
 // that was kept; empty: the user who is logged in.

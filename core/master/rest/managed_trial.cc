@@ -37,7 +37,7 @@ bool ManagedPreemption::poll(const Wake &wake, int64_t timeout_seconds) {
   http::HttpCall call = session_.send(
       codec::PollPreemption{run_.info.allocation_id, timeout_seconds},
       {.replay = http::Replay::never, .timeout = seconds(timeout_seconds) + answer_margin});
-  const std::optional<http::HttpAnswer> answer = call.wait_unless(wake);
+  const std::optional<http::HttpResponse> answer = call.wait_unless(wake);
   return answer && session_.read<codec::PollPreemption>(*answer).preempt;
 }
 

@@ -25,21 +25,22 @@ MasterSession::MasterSession(SessionOptions options, std::shared_ptr<Logger> log
       credential_(std::move(options.credential)),
       http_(std::move(options.http), std::move(logger)) {}
 
-const codec::GetMaster::Answer &MasterSession::master() {
+const codec::GetMaster::Response &MasterSession::master() {
   {
     const std::lock_guard lock(mutex_);
     if (master_) return *master_;
   }
   // The one call whose form is the same everywhere.
   constexpr codec::WireVersion any = codec::WireVersion::v0_38;
-  const http::HttpAnswer said = wait(begin(codec::write_request(codec::GetMaster{}, any), {}), {});
+  const http::HttpResponse said =
+      wait(begin(codec::write_request(codec::GetMaster{}, any), {}), {});
   if (said.status == 401 || said.status == 404)  // not by a master: that needs no login
     throw Error(Code::not_found,
                 "asking which master this is (" + said.asked + "): it answered " +
                     std::to_string(said.status) +
                     ", so there is none at this address; check host, port and the path before "
                     "/api/v1, which is the prefix of a proxy or none");
-  codec::GetMaster::Answer answer = read_as<codec::GetMaster>(said, any);
+  codec::GetMaster::Response answer = read_as<codec::GetMaster>(said, any);
   const std::lock_guard lock(mutex_);
   if (!master_) master_ = std::move(answer);  // never changed again: references stay
   return *master_;
@@ -78,7 +79,7 @@ bool MasterSession::renew_credential(uint64_t refused) {
   return credential_number() != refused;
 }
 
-http::HttpAnswer MasterSession::wait(http::HttpCall call, const CallOptions &options) const {
+http::HttpResponse MasterSession::wait(http::HttpCall call, const CallOptions &options) const {
   const std::optional<std::chrono::milliseconds> limit = options.limit ? options.limit : limit_;
   if (limit && !call.wait_for(*limit)) {
     call.cancel();
@@ -108,11 +109,11 @@ http::HttpCall MasterSession::begin(codec::WireRequest request, const CallOption
   return http_.send(std::move(http));
 }
 
-void MasterSession::check_redirect(const http::HttpAnswer &answer) {
-  if (answer.status >= 300 && answer.status < 400) throw http::answer_error(answer, "");
+void MasterSession::check_redirect(const http::HttpResponse &answer) {
+  if (answer.status >= 300 && answer.status < 400) throw http::response_error(answer, "");
 }
 
-Error MasterSession::named(const Error &error, const http::HttpAnswer &answer) {
+Error MasterSession::named(const Error &error, const http::HttpResponse &answer) {
   const std::string what = error.what();
   return {error.code,
           what.find(answer.asked) != what.npos ? what : what + " (" + answer.asked + ")",

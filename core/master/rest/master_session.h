@@ -59,7 +59,7 @@ class MasterSession {
   const std::string &url() const { return url_; }
 
   // What the master says of itself: asked once, then remembered.
-  const codec::GetMaster::Answer &master();
+  const codec::GetMaster::Response &master();
   codec::WireVersion version() { return codec::wire_version(master().version); }
 
   template <class Call>
@@ -69,26 +69,26 @@ class MasterSession {
 
   // Throws a refusal by the master, and an answer that is none, naming what was asked of whom.
   template <class Call>
-  typename Call::Answer read(const http::HttpAnswer &answer) {
+  typename Call::Response read(const http::HttpResponse &answer) {
     return read_as<Call>(answer, version());
   }
 
   // The answer of any status, once more with another credential where this one is refused.
   template <class Call>
-  http::HttpAnswer ask(Call call, const CallOptions &options = {}) {
+  http::HttpResponse ask(Call call, const CallOptions &options = {}) {
     const uint64_t shown = credential_number();
-    http::HttpAnswer answer = wait(send(call, options), options);
+    http::HttpResponse answer = wait(send(call, options), options);
     if (answer.status != 401 || !renew_credential(shown)) return answer;
     return wait(send(std::move(call), options), options);
   }
 
   template <class Call>
-  typename Call::Answer call(Call call, const CallOptions &options = {}) {
+  typename Call::Response call(Call call, const CallOptions &options = {}) {
     return read<Call>(ask(std::move(call), options));
   }
 
   // The answer of any status to what send() sent, within the limit.
-  http::HttpAnswer wait(http::HttpCall call, const CallOptions &options = {}) const;
+  http::HttpResponse wait(http::HttpCall call, const CallOptions &options = {}) const;
 
   // For requests from now on.
   void use(Credential credential);
@@ -115,22 +115,23 @@ class MasterSession {
   http::HttpCall begin(codec::WireRequest request, const CallOptions &options);
 
   template <class Call>
-  static typename Call::Answer read_as(const http::HttpAnswer &answer, codec::WireVersion version) {
+  static typename Call::Response read_as(const http::HttpResponse &answer,
+                                         codec::WireVersion version) {
     try {
       check_redirect(answer);
-      return codec::read_answer<Call>({answer.status, answer.body}, version);
+      return codec::read_response<Call>({answer.status, answer.body}, version);
     } catch (const Error &error) {
       throw named(error, answer);
     }
   }
-  static void check_redirect(const http::HttpAnswer &answer);
-  static Error named(const Error &error, const http::HttpAnswer &answer);
+  static void check_redirect(const http::HttpResponse &answer);
+  static Error named(const Error &error, const http::HttpResponse &answer);
 
   const std::string url_;
   const std::optional<std::chrono::milliseconds> limit_;
   std::mutex mutex_;  // of the two below
   Credential credential_;
-  std::optional<codec::GetMaster::Answer> master_;
+  std::optional<codec::GetMaster::Response> master_;
   std::atomic<uint64_t> credential_number_{0};
   std::function<void()> look_, renew_;
   std::atomic<std::thread::id> renewer_;  // who holds the mutex below

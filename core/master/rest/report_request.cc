@@ -202,8 +202,8 @@ http::HttpCall send_request(MasterSession &session, const ReportOrigin &origin,
   }
 }
 
-void read_answer(MasterSession &session, const ReportRequest &request, const ReportOrigin &origin,
-                 const http::HttpAnswer &answer) {
+void read_response(MasterSession &session, const ReportRequest &request, const ReportOrigin &origin,
+                   const http::HttpResponse &answer) {
   switch (request.kind) {
     case ReportKind::status:
       return static_cast<void>(session.read<codec::SetStatus>(answer));

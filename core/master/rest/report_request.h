@@ -61,8 +61,8 @@ http::HttpCall send_request(MasterSession &session, const ReportOrigin &origin,
                             const CallOptions &attempt);
 
 // Throws as MasterSession::read().
-void read_answer(MasterSession &session, const ReportRequest &request, const ReportOrigin &origin,
-                 const http::HttpAnswer &answer);
+void read_response(MasterSession &session, const ReportRequest &request, const ReportOrigin &origin,
+                   const http::HttpResponse &answer);
 
 // Of a request of that kind. A request of its own kind: checkpoint_call.h.
 engine::CheckpointReport checkpoint_of(const ReportRequest &request);

@@ -20,7 +20,7 @@ constexpr seconds period_after_failure{10};
 constexpr CallOptions one_attempt{.replay = http::Replay::never, .timeout = seconds(30)};
 
 // At the end of a process nobody waits for long.
-http::HttpAnswer in_time(http::HttpCall call) {
+http::HttpResponse in_time(http::HttpCall call) {
   if (call.wait_for(seconds(10))) return call.wait();
   call.cancel();
   throw Error(Code::timeout,
@@ -38,7 +38,7 @@ void UnmanagedPreemption::beat(const Wake &wake) {
   const uint64_t shown = session_.credential_number();
   try {
     http::HttpCall sent = session_.send(std::move(call), one_attempt);
-    const std::optional<http::HttpAnswer> answer = sent.wait_unless(wake);
+    const std::optional<http::HttpResponse> answer = sent.wait_unless(wake);
     if (!answer) return;
     session_.read<codec::PatchTrial>(*answer);
     if (beat_failed_.exchange(false)) logger_.info("the master takes heartbeats again");

@@ -139,7 +139,7 @@ bool is_complete(const std::string &answer) {
          answer.find_first_not_of("0123456789;", start + 3) == answer.size() - 1;
 }
 
-std::string read_answer(int terminal) {
+std::string read_response(int terminal) {
   const auto end = std::chrono::steady_clock::now() + answer_limit;
   std::string answer;
   while (!is_complete(answer) && answer.size() < longest_answer) {
@@ -179,7 +179,7 @@ std::string ask_terminal(const std::string &questions) {
     if (!quiet ||
         write(terminal.get(), asked.data(), asked.size()) != static_cast<ssize_t>(asked.size()))
       return "";
-    answer = read_answer(terminal.get());
+    answer = read_response(terminal.get());
   }
   if (!answer.empty() && answer.back() == interrupt) raise(SIGINT);
   return answer;
