@@ -61,11 +61,14 @@ class Joined : public Communicator {
     local_->know(global_);
     global_.finder().know_machine(machine.members, nullptr);
     std::string verdict;
+    const auto hide_and_answer = [&memory](const std::vector<Message> &messages) {
+      memory.hide();  // all have opened it, and nobody goes on while a kill would leave its name
+      return least(messages);
+    };
     if (ranks.local_size > 1)
-      verdict = local_->consult(open_memory(machine, memory), joining, least);
+      verdict = local_->consult(open_memory(machine, memory), joining, hide_and_answer);
     // Nobody goes on before everybody can.
     if (!is_one_machine()) global_.gather(std::nullopt, joining);
-    memory.hide();
     if (verdict >= shared_memory) meet_in_memory(std::move(memory), machine, verdict);
   }
 

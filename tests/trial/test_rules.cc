@@ -53,8 +53,10 @@ void batches_are_divided_among_slots(void **) {
       {R"({"global_batch_size": -3})", "-3"},
       {R"({"global_batch_size": 18446744073709551615})", "4 slots"},
   };
-  for (const auto &[hparams, part] : wrong)
-    assert_refused(part, [&] { (void)divide_batch(parse_json(hparams, "hparams"), 4, "a trial"); });
+  for (const auto &[hparams, part] : wrong) {
+    const Json parsed = parse_json(hparams, "hparams");
+    assert_refused(part, [&] { (void)divide_batch(parsed, 4, "a trial"); });
+  }
 }
 
 void an_environment_is_made_of_a_configuration(void **) {
