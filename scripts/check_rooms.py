@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the arrows of docs/conventions.md: an include points down only, nothing but the engine knows
 the store, product code includes nothing of tests, each room has its namespace, no two headers have
-one name, no folder and no class is too large to see, and no modules of the Python package import each
-other in a circle. Prints how many headers have one user."""
+one name, ./test has each room, no folder and no class is too large to see, and no modules of the Python
+package import each other in a circle. Prints how many headers have one user."""
 
 import ast
 import collections
@@ -176,6 +176,11 @@ for folder in ["core", "capi", "wrappers/cli", "wrappers/nn", "wrappers/keras"]:
             look_at(path.relative_to(root).as_posix())
         if path.suffix == ".h" and headers.setdefault(path.name, path) != path:
             failures.append(f"{path.relative_to(root)}: {headers[path.name].relative_to(root)} has that name")
+
+parts = re.search(r'^rooms="([^"]*)"', (root / "test").read_text(), re.MULTILINE).group(1).split()
+for room in sorted(path.name for path in (root / "core").iterdir() if path.is_dir()):
+    if room not in parts:
+        failures.append(f"test: no part is the room {room}")
 
 look_at_folders()
 look_at_python(root / "wrappers/python/detcore")
