@@ -204,7 +204,9 @@ void Group::send_pieces(int peer, std::string_view text) {
 
 std::string Group::receive_pieces() {
   std::string text;
-  while (const Message piece = receive_from_parent(FrameKind::done)) text += *piece;
+  // The chief may wait as long for those who have not come, and says who they are.
+  const Patience patience = session_.patience_with_leaders();
+  while (const Message piece = receive_from_parent(FrameKind::done, patience)) text += *piece;
   return text;
 }
 
@@ -223,9 +225,8 @@ void Group::send_to_children(FrameKind kind, const MessageView &message, bool wa
     for (const int child : children) transport_.send_bulk(child, channel_, *message, patience);
 }
 
-Message Group::receive_from_parent(FrameKind kind) {
+Message Group::receive_from_parent(FrameKind kind, Patience patience) {
   const int parent = members_.parent();
-  Patience patience = session_.patience();
   const FrameHead head = session_.await(parent, kind, patience);
   Message result;
   if (head.is_bulk) {

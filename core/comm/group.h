@@ -47,7 +47,10 @@ class Group {
   std::vector<Message> in_order(std::vector<Message> list);
   void give_to_parent(const MessageView &message);
   void send_to_parent(const MessageView &message);
-  Message receive_from_parent(FrameKind kind);
+  Message receive_from_parent(FrameKind kind) {
+    return receive_from_parent(kind, session_.patience());
+  }
+  Message receive_from_parent(FrameKind kind, Patience patience);
   Message receive_from_child(int child, Patience &patience);
   void send_to_children(FrameKind kind, const MessageView &message, bool wants_answer = false);
   void pass_on(const MessageView &message);
