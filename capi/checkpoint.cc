@@ -48,14 +48,6 @@ det::context::SaveLimits limits_from(const det_save_limits *limits) {
 
 }  // namespace
 
-void det_checkpoint_options_init(det_checkpoint_options *options) noexcept {
-  if (options != nullptr) *options = DET_CHECKPOINT_OPTIONS_INIT;
-}
-
-void det_download_options_init(det_download_options *options) noexcept {
-  if (options != nullptr) *options = DET_DOWNLOAD_OPTIONS_INIT;
-}
-
 det_status det_checkpoint_upload(det_checkpoint_context *checkpoint, const char *directory,
                                  const char *metadata_json, const det_checkpoint_options *options,
                                  char **out_storage_id, det_error *err) noexcept {
@@ -212,19 +204,11 @@ det_status det_checkpoint_get_metadata(det_checkpoint_context *checkpoint, const
 
 // Saves that go on in the background, and the tickets that follow them.
 
-void det_save_limits_init(det_save_limits *limits) noexcept {
-  if (limits != nullptr) *limits = DET_SAVE_LIMITS_INIT;
-}
-
 det_status det_checkpoint_limit_saves(det_checkpoint_context *checkpoint,
                                       const det_save_limits *limits, det_error *err) noexcept {
   return guarded(err, [&] {
     deref(checkpoint, "checkpoint").core->checkpoint().background().limit(limits_from(limits));
   });
-}
-
-void det_staging_options_init(det_staging_options *options) noexcept {
-  if (options != nullptr) *options = DET_STAGING_OPTIONS_INIT;
 }
 
 det_status det_checkpoint_stage_saves(det_checkpoint_context *checkpoint,

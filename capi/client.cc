@@ -126,10 +126,6 @@ det_status command(det_client *client, char **out_json, det_error *err, Ask &&as
 
 }  // namespace
 
-void det_client_options_init(det_client_options *options) noexcept {
-  if (options != nullptr) *options = DET_CLIENT_OPTIONS_INIT;
-}
-
 det_status det_client_open(const det_client_options *options, det_client **out,
                            det_error *err) noexcept {
   return guarded(err, [&] {
@@ -179,10 +175,6 @@ det_status det_client_whoami(const det_client_options *options, char **out_json,
           det::to_wire(det::client::show_account(access.master(), access.user(), access.logger())));
     });
   });
-}
-
-void det_client_page_init(det_client_page *page) noexcept {
-  if (page != nullptr) *page = DET_CLIENT_PAGE_INIT;
 }
 
 det_status det_client_list_experiments(det_client *client, const det_client_page *page,

@@ -65,10 +65,6 @@ det::Json problems_of(const det::config::ExperimentConfigSources &sources) {
 
 }  // namespace
 
-void det_config_options_init(det_config_options *options) noexcept {
-  if (options != nullptr) *options = DET_CONFIG_OPTIONS_INIT;
-}
-
 det_status det_config_check(const char *text, const det_config_options *options, char **out_json,
                             det_error *err) noexcept {
   return guarded(err, [&] {

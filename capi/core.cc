@@ -217,10 +217,6 @@ class OptionsReader {
 
 }  // namespace
 
-void det_core_options_init(det_core_options *options) noexcept {
-  if (options != nullptr) *options = DET_CORE_OPTIONS_INIT;
-}
-
 det_status det_core_init(const det_core_options *options, det_core **out, det_error *err) noexcept {
   return guarded(err, [&] {
     if (out != nullptr) *out = nullptr;

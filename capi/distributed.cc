@@ -66,8 +66,7 @@ void check_size(det_distributed_context *&handle, const det::comm::Launch &launc
 // The caller's transport, destroyed whatever happens.
 std::unique_ptr<det::comm::Transport> transport_from(const det_communicator_functions *functions,
                                                      void *user_data) {
-  det_communicator_functions nothing;
-  det_communicator_functions_init(&nothing);
+  det_communicator_functions nothing = DET_COMMUNICATOR_FUNCTIONS_INIT;
   const det_communicator_functions given =
       read_options(&deref(functions, "functions"), nothing, "functions");
   std::unique_ptr<det::comm::Transport> transport = det::comm::make_function_transport(
@@ -124,16 +123,6 @@ const det::comm::Ranks &ranks_of(const det_distributed_context *distributed) {
 }
 
 }  // namespace
-
-void det_distributed_options_init(det_distributed_options *options) noexcept {
-  if (options != nullptr) *options = DET_DISTRIBUTED_OPTIONS_INIT;
-}
-
-void det_communicator_functions_init(det_communicator_functions *functions) noexcept {
-  if (functions != nullptr)
-    *functions = {sizeof *functions, nullptr, nullptr, nullptr, nullptr, 0, 0,
-                  nullptr,           nullptr, nullptr};
-}
 
 det_status det_distributed_create(const det_distributed_options *options,
                                   det_distributed_context **out, det_error *err) noexcept {

@@ -88,10 +88,6 @@ char *copy_text(const std::string &text) {
   return copy;
 }
 
-void det_error_init(det_error *err) noexcept {
-  if (err != nullptr) *err = DET_ERROR_INIT;
-}
-
 const char *det_status_name(det_status code) noexcept {
   switch (code) {
     case DET_OK:

@@ -1,6 +1,8 @@
 #include <det/mpi.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdio>
 #include <cstring>
 
 #include "capi/mpi_transport.h"
@@ -9,9 +11,14 @@ namespace {
 
 det_status fail(det_error *err, det_status code, const char *message) {
   if (err == nullptr) return code;
-  det_error_init(err);
-  err->code = code;
-  std::strncpy(err->message, message, sizeof err->message - 1);
+  // As much as the caller's struct has, which may be that of an older release.
+  const size_t size = err->struct_size == 0 ? sizeof *err : std::min(err->struct_size, sizeof *err);
+  if (size < offsetof(det_error, message)) return code;
+  det_error said = DET_ERROR_INIT;
+  said.struct_size = err->struct_size;
+  said.code = code;
+  std::snprintf(said.message, size - offsetof(det_error, message), "%s", message);
+  std::memcpy(err, &said, size);
   return code;
 }
 

@@ -273,8 +273,7 @@ det_distributed_options MpiTransport::options() const {
 }
 
 det_communicator_functions MpiTransport::functions() const {
-  det_communicator_functions functions;
-  det_communicator_functions_init(&functions);
+  det_communicator_functions functions = DET_COMMUNICATOR_FUNCTIONS_INIT;
   functions.send = [](int32_t peer, int32_t channel, const void *data, size_t size,
                       int64_t timeout_ms, void *user_data) {
     return static_cast<MpiTransport *>(user_data)->send(

@@ -38,10 +38,6 @@ det_status det_tensorboard_add_histogram_float(det_tensorboard_context *tensorbo
   });
 }
 
-void det_histogram_init(det_histogram *histogram) noexcept {
-  if (histogram != nullptr) *histogram = DET_HISTOGRAM_INIT;
-}
-
 det_status det_tensorboard_add_histogram_buckets(det_tensorboard_context *tensorboard,
                                                  const char *tag, int64_t step,
                                                  const det_histogram *histogram,

@@ -70,18 +70,6 @@ det_tensors::det_tensors(det::tensors::Reader opened) : reader(std::move(opened)
   metadata = det::to_wire(det::Json(reader.metadata()));
 }
 
-void det_tensor_init(det_tensor *tensor) noexcept {
-  if (tensor != nullptr) *tensor = DET_TENSOR_INIT;
-}
-
-void det_tensors_write_options_init(det_tensors_write_options *options) noexcept {
-  if (options != nullptr) *options = DET_TENSORS_WRITE_OPTIONS_INIT;
-}
-
-void det_tensors_read_options_init(det_tensors_read_options *options) noexcept {
-  if (options != nullptr) *options = DET_TENSORS_READ_OPTIONS_INIT;
-}
-
 const char *det_dtype_name(det_dtype dtype) noexcept {
   const std::optional<Dtype> known = det::tensors::dtype_numbered(dtype);
   return known ? det::tensors::name_of(*known) : nullptr;

@@ -98,10 +98,6 @@ det_status det_train_report_metrics_json(det_train_context *train, const char *g
   });
 }
 
-void det_report_init(det_report *report) noexcept {
-  if (report != nullptr) *report = DET_REPORT_INIT;
-}
-
 det_status det_train_report(det_train_context *train, const det_report *report,
                             det_error *err) noexcept {
   return guarded(err, [&] {

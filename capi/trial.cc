@@ -65,10 +65,6 @@ det_status take_state(Rule *rule, const char *state_json, det_error *err) noexce
 
 }  // namespace
 
-void det_workload_init(det_workload *workload) noexcept {
-  if (workload != nullptr) *workload = DET_WORKLOAD_INIT;
-}
-
 det_status det_trial_sequencer_create(det_core *core, const char *config_json,
                                       int64_t global_batch_size, det_trial_sequencer **out,
                                       det_error *err) noexcept {
@@ -165,22 +161,19 @@ det_status det_trial_env_from_config(const char *config_json, const char *hparam
   });
 }
 
-void det_trial_sampler_options_init(det_trial_sampler_options *options) noexcept {
-  if (options != nullptr) *options = DET_TRIAL_SAMPLER_OPTIONS_INIT;
-}
-
 det_status det_trial_sampler_create(const det_trial_sampler_options *options,
                                     det_trial_sampler **out, det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out", [&] {
       const auto given = read_options<det_trial_sampler_options>(
           options, DET_TRIAL_SAMPLER_OPTIONS_INIT, "det_trial_sampler_options");
-      return new det_trial_sampler{det::trial::Sampler({.length = given.length,
-                                                        .shard = given.shard,
-                                                        .shards = given.shards,
-                                                        .shuffle = given.shuffle != 0,
-                                                        .seed = given.seed,
-                                                        .skip = given.skip})};
+      return new det_trial_sampler{
+          det::trial::Sampler({.length = given.length,
+                               .shard = given.shard,
+                               .shards = given.shards == 0 ? 1 : given.shards,
+                               .shuffle = given.shuffle != 0,
+                               .seed = given.seed,
+                               .skip = given.skip})};
     });
   });
 }
@@ -197,10 +190,6 @@ det_status det_trial_sampler_next(det_trial_sampler *sampler, int64_t *out,
 }
 
 void det_trial_sampler_free(det_trial_sampler *sampler) noexcept { delete sampler; }
-
-void det_trial_early_stopping_options_init(det_trial_early_stopping_options *options) noexcept {
-  if (options != nullptr) *options = DET_TRIAL_EARLY_STOPPING_OPTIONS_INIT;
-}
 
 det_status det_trial_early_stopping_create(const det_trial_early_stopping_options *options,
                                            det_trial_early_stopping **out,
@@ -243,10 +232,6 @@ det_status det_trial_early_stopping_load_state(det_trial_early_stopping *rule,
 }
 
 void det_trial_early_stopping_free(det_trial_early_stopping *rule) noexcept { delete rule; }
-
-void det_trial_plateau_options_init(det_trial_plateau_options *options) noexcept {
-  if (options != nullptr) *options = DET_TRIAL_PLATEAU_OPTIONS_INIT;
-}
 
 det_status det_trial_plateau_create(const det_trial_plateau_options *options,
                                     det_trial_plateau **out, det_error *err) noexcept {

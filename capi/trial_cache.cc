@@ -28,7 +28,7 @@ det::trial::CacheReaderOptions cache_reader_options_from(
       given, DET_TRIAL_CACHE_READER_OPTIONS_INIT, "options");
   det::trial::CacheReaderOptions result;
   result.shard = options.shard;
-  result.shards = options.shards;
+  result.shards = options.shards == 0 ? 1 : options.shards;
   result.offset = options.offset;
   result.shuffle = options.shuffle != 0;
   result.reshuffle = options.same_order == 0;
@@ -124,10 +124,6 @@ const char *det_trial_cache_metadata(const det_trial_cache *cache) noexcept {
 }
 
 void det_trial_cache_free(det_trial_cache *cache) noexcept { delete cache; }
-
-void det_trial_cache_reader_options_init(det_trial_cache_reader_options *options) noexcept {
-  if (options != nullptr) *options = DET_TRIAL_CACHE_READER_OPTIONS_INIT;
-}
 
 det_status det_trial_cache_reader_create(const det_trial_cache *cache,
                                          const det_trial_cache_reader_options *options,

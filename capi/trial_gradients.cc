@@ -73,14 +73,6 @@ GradientOptions options_from(const det_trial_gradients_options *given) {
 
 }  // namespace
 
-void det_trial_gradient_init(det_trial_gradient *gradient) noexcept {
-  if (gradient != nullptr) *gradient = DET_TRIAL_GRADIENT_INIT;
-}
-
-void det_trial_gradients_options_init(det_trial_gradients_options *options) noexcept {
-  if (options != nullptr) *options = DET_TRIAL_GRADIENTS_OPTIONS_INIT;
-}
-
 det_status det_trial_gradients_create(det_distributed_context *distributed,
                                       const det_trial_gradient *tensors, size_t count,
                                       const det_trial_gradients_options *options,

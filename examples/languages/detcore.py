@@ -79,8 +79,7 @@ def call(name, *arguments):
     """Calls a function that returns a status; raises on a failure, returns other answers."""
     function = getattr(library, name)
     function.restype = ctypes.c_int32
-    error = Error()
-    library.det_error_init(ctypes.byref(error))
+    error = Error(struct_size=ctypes.sizeof(Error))
     status = function(*arguments, ctypes.byref(error))
     if status < 0:
         raise Failure(error)

@@ -54,8 +54,7 @@ const compiled = `{
 
 // Calls a function that returns a status, and ends the program with its message on a failure.
 func call(function func(failure *C.det_error) C.det_status) C.det_status {
-	var failure C.det_error
-	C.det_error_init(&failure)
+	failure := C.det_error{struct_size: C.sizeof_det_error}
 	status := function(&failure)
 	if status < 0 {
 		log.Fatal(C.GoString(&failure.message[0]))
@@ -117,9 +116,8 @@ type batch struct {
 func newBatch(pins *runtime.Pinner) *batch {
 	made := &batch{sizes: [4]C.int64_t{0, 8, 8, 1}}
 	pins.Pin(made)
-	C.det_nn_batch_init(&made.given)
-	C.det_tensor_init(&made.image)
-	C.det_tensor_init(&made.label)
+	made.given.struct_size = C.sizeof_det_nn_batch
+	made.image.struct_size, made.label.struct_size = C.sizeof_det_tensor, C.sizeof_det_tensor
 	made.image.dtype, made.label.dtype = C.DET_DTYPE_F32, C.DET_DTYPE_I32
 	made.image.dimensions, made.label.dimensions = 4, 1
 	made.image.shape, made.label.shape = &made.sizes[0], &made.sizes[0]

@@ -37,8 +37,7 @@ type state struct {
 
 // Calls a function that returns a status, and ends the program with its message on a failure.
 func call(function func(failure *C.det_error) C.det_status) C.det_status {
-	var failure C.det_error
-	C.det_error_init(&failure)
+	failure := C.det_error{struct_size: C.sizeof_det_error}
 	status := function(&failure)
 	if status < 0 {
 		log.Fatal(C.GoString(&failure.message[0]))

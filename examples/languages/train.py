@@ -4,6 +4,7 @@ the same: started again, it goes on from its latest checkpoint.
     python3 train.py
 """
 
+import ctypes
 import sys
 import time
 from ctypes import byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_void_p
@@ -47,8 +48,7 @@ def restore(checkpoint, storage_id):
 
 
 def main():
-    options = CoreOptions()
-    library.det_core_options_init(byref(options))
+    options = CoreOptions(struct_size=ctypes.sizeof(CoreOptions))
     options.external_id = b"train-python"  # under this name the next start finds the trial again
     options.config_json = CONFIG
     options.log = log

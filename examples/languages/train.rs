@@ -61,7 +61,6 @@ macro_rules! c_functions {
 }
 
 c_functions! { "detcore", _,
-    fn det_error_init(err: *mut Error);
     fn det_core_init_json(
         options: *const c_char, distributed: Handle, log_queue: Handle, out: *mut Handle,
         err: *mut Error,
@@ -107,7 +106,7 @@ c_functions! { "detcore", _,
 fn call(function: impl FnOnce(*mut Error) -> i32) -> i32 {
     unsafe {
         let mut error: Error = std::mem::zeroed();
-        det_error_init(&mut error);
+        error.struct_size = std::mem::size_of::<Error>();
         let status = function(&mut error);
         assert!(status >= 0, "{}", CStr::from_ptr(error.message.as_ptr()).to_string_lossy());
         status

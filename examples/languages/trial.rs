@@ -139,7 +139,6 @@ macro_rules! c_functions {
 }
 
 c_functions! { "detcore", _,
-    fn det_error_init(err: *mut Error);
     fn det_core_info(core: Handle) -> Handle;
     fn det_info_hparam_double(info: Handle, name: *const c_char, usual: f64) -> f64;
 }
@@ -343,7 +342,7 @@ fn main() {
     };
     unsafe {
         let mut error: Error = std::mem::zeroed();
-        det_error_init(&mut error);
+        error.struct_size = std::mem::size_of::<Error>();
         let user_data = (&mut sets as *mut [Digits; 2]).cast();
         let status = det_keras_run_trial(build, user_data, &options, &mut error);
         assert!(status == DET_OK, "{}", CStr::from_ptr(error.message.as_ptr()).to_string_lossy());

@@ -10,9 +10,10 @@
  * - What a function has done when it returned survives the end of the process at any instant, and a
  *   power cut too where its comment says so. On a master over HTTP that is the master's promise.
  * - Any thread may call any function on any handle unless the function's comment says otherwise.
- * - Every option struct starts with `size_t struct_size`; start from its `_INIT` macro or its
- *   `_init` function. A NULL options pointer means the defaults, and so does 0 or NULL in a member.
- *   No struct has padding, and what is `reserved` must be 0.
+ * - Every option struct starts with `size_t struct_size`. Start from its `_INIT` macro, or in
+ * another language from zeros and the size that the binding gives the struct. A NULL options
+ * pointer means the defaults, and so does 0 or NULL in a member. No struct has padding, and what is
+ * `reserved` must be 0.
  * - Counts, ids, steps, lengths and sizes of files are `int64_t`; sizes of memory are `size_t`.
  */
 #ifndef DET_BASE_H

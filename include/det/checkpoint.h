@@ -72,12 +72,9 @@ typedef struct det_checkpoint_options {
   int32_t reserved;                 /**< 0. */
 } det_checkpoint_options;
 
-/** Initialiser with the defaults. det_checkpoint_options_init() does the same. */
+/** Initialiser with the defaults. */
 #define DET_CHECKPOINT_OPTIONS_INIT \
   { sizeof(det_checkpoint_options), NULL, NULL, NULL, 0, 0 }
-
-/** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_checkpoint_options_init(det_checkpoint_options *options) DET_NOEXCEPT;
 
 /** Options of det_checkpoint_download() and det_checkpoint_reader_open(). */
 typedef struct det_download_options {
@@ -89,12 +86,9 @@ typedef struct det_download_options {
   int32_t skip_verification;        /**< 1: do not compare checksums, only sizes. */
 } det_download_options;
 
-/** Initialiser with the defaults. det_download_options_init() does the same. */
+/** Initialiser with the defaults. */
 #define DET_DOWNLOAD_OPTIONS_INIT \
   { sizeof(det_download_options), NULL, NULL, NULL, 0, 0 }
-
-/** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_download_options_init(det_download_options *options) DET_NOEXCEPT;
 
 /** Stores the contents of a directory as a new checkpoint (seed: upload). Writes `metadata.json`
  * into `directory` first. Chief only, or all ranks in step with `shard`. Blocks until the
@@ -188,12 +182,9 @@ typedef struct det_save_limits {
   int32_t refuse_when_full;
 } det_save_limits;
 
-/** Initialiser with the defaults. det_save_limits_init() does the same. */
+/** Initialiser with the defaults. */
 #define DET_SAVE_LIMITS_INIT \
   { sizeof(det_save_limits), 0, 0, 0 }
-
-/** Fills limits with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_save_limits_init(det_save_limits *limits) DET_NOEXCEPT;
 
 /** Sets the limits of the asynchronous saves that follow. Each rank its own, no step. Does not
  * block.
@@ -210,12 +201,9 @@ typedef struct det_staging_options {
   int64_t limit_bytes;   /**< Of what is under way and what is kept there, together: 1 or more. */
 } det_staging_options;
 
-/** Initialiser with the defaults. det_staging_options_init() does the same. */
+/** Initialiser with the defaults. */
 #define DET_STAGING_OPTIONS_INIT \
   { sizeof(det_staging_options), NULL, 0 }
-
-/** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_staging_options_init(det_staging_options *options) DET_NOEXCEPT;
 
 /** From now on asynchronous saves of one rank, and what is written between
  * det_checkpoint_writer_begin() and its commit, are made in a directory of this machine and stored

@@ -35,12 +35,9 @@ typedef struct det_client_page {
   int32_t running;   /**< 1: only those with a process that is alive. */
 } det_client_page;
 
-/** Initialiser with the defaults. det_client_page_init() does the same. */
+/** Initialiser with the defaults. */
 #define DET_CLIENT_PAGE_INIT \
   { sizeof(det_client_page), 0, 0, 0, 0, NULL, NULL, NULL, 0, 0 }
-
-/** Fills a page with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_client_page_init(det_client_page *page) DET_NOEXCEPT;
 
 /** Which store or master, and who to be there. What is NULL or 0 takes the default named here. */
 typedef struct det_client_options {
@@ -71,12 +68,9 @@ typedef struct det_client_options {
   int32_t reserved;         /**< 0. */
 } det_client_options;
 
-/** Initialiser with the defaults. det_client_options_init() does the same. */
+/** Initialiser with the defaults. */
 #define DET_CLIENT_OPTIONS_INIT \
   { sizeof(det_client_options), NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, 0, 0 }
-
-/** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_client_options_init(det_client_options *options) DET_NOEXCEPT;
 
 /** Opens a store or a master for reading and steering. Makes nothing: a store that is not there is
  * an error.

@@ -31,12 +31,9 @@ typedef struct det_config_options {
   det_config_rules rules; /**< One of DET_CONFIG_RULES_*. */
 } det_config_options;
 
-/** Initialiser with the defaults. det_config_options_init() does the same. */
+/** Initialiser with the defaults. */
 #define DET_CONFIG_OPTIONS_INIT \
   { sizeof(det_config_options), NULL, NULL, NULL, NULL, NULL, NULL, 0, DET_CONFIG_RULES_0_33 }
-
-/** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_config_options_init(det_config_options *options) DET_NOEXCEPT;
 
 /** Finds everything that is wrong with a configuration.
  * @param[in]  text      The configuration, at most 1 MiB.

@@ -130,15 +130,12 @@ typedef struct det_core_options {
   det_timeout run_wait_ms;
 } det_core_options;
 
-/** Initialiser with the defaults. det_core_options_init() does the same. */
+/** Initialiser with the defaults. */
 #define DET_CORE_OPTIONS_INIT                                                                      \
   {                                                                                                \
     sizeof(det_core_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, \
         NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0                                          \
   }
-
-/** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_core_options_init(det_core_options *options) DET_NOEXCEPT;
 
 /** Starts (seed: core.init, and entering its context). With no cluster and no master configured it
  * opens or makes the embedded store: a new experiment with one trial, or the next run of the trial

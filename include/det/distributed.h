@@ -55,12 +55,9 @@ typedef struct det_distributed_options {
   det_timeout timeout_ms;
 } det_distributed_options;
 
-/** Initialiser with nothing set. det_distributed_options_init() does the same. */
+/** Initialiser with nothing set. */
 #define DET_DISTRIBUTED_OPTIONS_INIT \
   { sizeof(det_distributed_options), -1, -1, -1, -1, -1, -1, NULL, 0, 0, 0, 0, 0 }
-
-/** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_distributed_options_init(det_distributed_options *options) DET_NOEXCEPT;
 
 /** Joins a job from explicit numbers (seed: DistributedContext(...)). Collective over all ranks
  * when size > 1; blocks until every rank has joined.
@@ -154,8 +151,9 @@ typedef struct det_communicator_functions {
   void (*give_up)(void *user_data);
 } det_communicator_functions;
 
-/** Fills the table with the defaults: nothing set. NULL does nothing.   @since 0.1 */
-DET_API void det_communicator_functions_init(det_communicator_functions *functions) DET_NOEXCEPT;
+/** Initialiser with nothing set. */
+#define DET_COMMUNICATOR_FUNCTIONS_INIT \
+  { sizeof(det_communicator_functions), NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL }
 
 /** Joins a job over the caller's transport.
  * @param[in] options    The six numbers and the timeout; addresses and ports are not used.

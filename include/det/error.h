@@ -43,13 +43,9 @@ typedef struct det_error {
   char message[504];   /**< UTF-8, one line, safe to print: what was tried, on what, what to do. */
 } det_error;
 
-/** Initialiser for a `det_error` on the stack. det_error_init() does the same. */
+/** Initialiser for a `det_error` on the stack. */
 #define DET_ERROR_INIT \
   { sizeof(det_error), DET_OK, 0, 0, 0, "" }
-
-/** Prepares an error for use, as DET_ERROR_INIT does; for languages without macros.
- * @param[out] err  Receives struct_size and zeros. NULL does nothing.   @since 0.1 */
-DET_API void det_error_init(det_error *err) DET_NOEXCEPT;
 
 /** The name of a status code, such as "DET_E_NOT_FOUND".
  * @return A static string; "DET_E_UNKNOWN" for a number that is no code.   @since 0.1 */

@@ -147,12 +147,9 @@ typedef struct det_keras_data {
   det_keras_close close;            /**< Of a stream. */
 } det_keras_data;
 
-/** Initialiser of no data. det_keras_data_init() does the same. */
+/** Initialiser of no data. */
 #define DET_KERAS_DATA_INIT \
   { sizeof(det_keras_data), NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL }
-
-/** Fills data with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_keras_data_init(det_keras_data *data) DET_NOEXCEPT;
 
 /** Says what the trial is trained with, once, while it is built.
  * @return DET_OK; DET_E_INVALID (not one of the three; tensors that cannot be);
@@ -228,12 +225,9 @@ typedef struct det_keras_callback {
   int32_t reserved;      /**< 0. */
 } det_keras_callback;
 
-/** Initialiser of a callback that does nothing. det_keras_callback_init() does the same. */
+/** Initialiser of a callback that does nothing. */
 #define DET_KERAS_CALLBACK_INIT \
   { sizeof(det_keras_callback), NULL, NULL, NULL, NULL, NULL, 0, 0 }
-
-/** Fills a callback with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_keras_callback_init(det_keras_callback *callback) DET_NOEXCEPT;
 
 /** Adds a callback, behind those that there are, while the trial is built. It is copied.
  * @return DET_OK, DET_E_INVALID; DET_E_STATE (the trial is built); DET_E_NOMEM.   @since 0.1 */
@@ -325,12 +319,9 @@ typedef struct det_keras_loop {
   void *user_data; /**< Of the functions. */
 } det_keras_loop;
 
-/** Initialiser of no loop. det_keras_loop_init() does the same. */
+/** Initialiser of no loop. */
 #define DET_KERAS_LOOP_INIT \
   { sizeof(det_keras_loop), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
-
-/** Fills a loop with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_keras_loop_init(det_keras_loop *loop) DET_NOEXCEPT;
 
 /** Says how a trial trains, in the place of a model, data and callbacks; while it is built. The
  * names are copied.
@@ -350,12 +341,9 @@ typedef struct det_keras_workloads {
   void *user_data; /**< Of the functions. */
 } det_keras_workloads;
 
-/** Initialiser of none. det_keras_workloads_init() does the same. */
+/** Initialiser of none. */
 #define DET_KERAS_WORKLOADS_INIT \
   { sizeof(det_keras_workloads), NULL, NULL, NULL }
-
-/** Fills workloads with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_keras_workloads_init(det_keras_workloads *workloads) DET_NOEXCEPT;
 
 /** Trains a trial that the program made, to its end.
  * @param[in] build      Describes it.
@@ -397,12 +385,9 @@ typedef struct det_keras_run_options {
   int32_t reserved;               /**< 0. */
 } det_keras_run_options;
 
-/** Initialiser with the defaults. det_keras_run_options_init() does the same. */
+/** Initialiser with the defaults. */
 #define DET_KERAS_RUN_OPTIONS_INIT \
   { sizeof(det_keras_run_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0 }
-
-/** Fills the options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_keras_run_options_init(det_keras_run_options *options) DET_NOEXCEPT;
 
 /** Trains a trial to its end: under `det run`, under mpirun, or by itself with what the options
  * say. SIGTERM asks it to save a checkpoint and leave. Blocks; one run at a time in a process. What

@@ -26,12 +26,9 @@ typedef struct det_nn_model_options {
                             or "": the best that there is. */
 } det_nn_model_options;
 
-/** Initialiser with the defaults. det_nn_model_options_init() does the same. */
+/** Initialiser with the defaults. */
 #define DET_NN_MODEL_OPTIONS_INIT \
   { sizeof(det_nn_model_options), 0, NULL }
-
-/** Fills the options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_nn_model_options_init(det_nn_model_options *options) DET_NOEXCEPT;
 
 /** Makes a model. Where it says what comes in, or its weights are the same whatever it leaves open,
  * such as the length of sequences, it has its first weights at once, else with its first batch.
@@ -114,12 +111,9 @@ typedef struct det_nn_batch {
   void *owner;                    /**< Of `release`. */
 } det_nn_batch;
 
-/** Initialiser of no arrays. det_nn_batch_init() does the same. */
+/** Initialiser of no arrays. */
 #define DET_NN_BATCH_INIT \
   { sizeof(det_nn_batch), NULL, NULL, NULL, 0, 0, NULL, 0, NULL, NULL, NULL }
-
-/** Fills a batch with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_nn_batch_init(det_nn_batch *batch) DET_NOEXCEPT;
 
 /** Trains a model by one step, and gathers its metrics. Blocks while it computes.
  * @return DET_OK; DET_E_INVALID (shapes that do not fit, a label that is no class or has no weight,

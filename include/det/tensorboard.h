@@ -69,12 +69,9 @@ typedef struct det_histogram {
   double sum_squares;   /**< Of the squares of all values. 0 where nobody needs it. */
 } det_histogram;
 
-/** Initialiser with the defaults. det_histogram_init() does the same. */
+/** Initialiser with the defaults. */
 #define DET_HISTOGRAM_INIT \
   { sizeof(det_histogram), NULL, NULL, 0, 0, 0, 0, 0 }
-
-/** Fills a histogram with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_histogram_init(det_histogram *histogram) DET_NOEXCEPT;
 
 /** Adds a histogram in the caller's buckets; otherwise as det_tensorboard_add_scalar().
  * @param[in] histogram  Copied.

@@ -64,12 +64,9 @@ typedef struct det_tensor {
                                     in which it lies. */
 } det_tensor;
 
-/** Initialiser with the defaults. det_tensor_init() does the same. */
+/** Initialiser with the defaults. */
 #define DET_TENSOR_INIT \
   { sizeof(det_tensor), NULL, NULL, 0, DET_DEVICE_DETECT, 0, NULL, NULL, NULL }
-
-/** Fills a tensor with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_tensor_init(det_tensor *tensor) DET_NOEXCEPT;
 
 /** The name of a dtype as files have it, such as "BF16".
  * @return A constant; NULL for a number that is none.   @since 0.1 */
@@ -89,12 +86,9 @@ typedef struct det_tensors_write_options {
                                   such as {"format": "pt"}. NULL: nothing. */
 } det_tensors_write_options;
 
-/** Initialiser with the defaults. det_tensors_write_options_init() does the same. */
+/** Initialiser with the defaults. */
 #define DET_TENSORS_WRITE_OPTIONS_INIT \
   { sizeof(det_tensors_write_options), NULL }
-
-/** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_tensors_write_options_init(det_tensors_write_options *options) DET_NOEXCEPT;
 
 /** Writes tensors into a checkpoint that is being written. With `shard` in its options all ranks in
  * step, each with its own tensors or parts, perhaps none; a part that several ranks have alike is
@@ -173,12 +167,9 @@ typedef struct det_tensors_read_options {
   void *user_data;                /**< For it. */
 } det_tensors_read_options;
 
-/** Initialiser with the defaults. det_tensors_read_options_init() does the same. */
+/** Initialiser with the defaults. */
 #define DET_TENSORS_READ_OPTIONS_INIT \
   { sizeof(det_tensors_read_options), NULL, NULL }
-
-/** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_tensors_read_options_init(det_tensors_read_options *options) DET_NOEXCEPT;
 
 /** Reads tensors, or parts of them, into the caller's memory. Each rank what it wants, no step; of
  * one handle several threads at once. All that is wanted is checked before anything is read.

@@ -53,12 +53,9 @@ typedef struct det_report {
   int32_t reserved; /**< 0. */
 } det_report;
 
-/** Initialiser with the defaults. det_report_init() does the same. */
+/** Initialiser with the defaults. */
 #define DET_REPORT_INIT \
   { sizeof(det_report), NULL, 0, NULL, 0, NULL, NULL, 0, 0, 0 }
-
-/** Fills a report with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_report_init(det_report *report) DET_NOEXCEPT;
 
 /** Reports training metrics (seed: report_training_metrics). No allocation, lock or system call:
  * on two cores, 4 values take 90 to 200 ns (median), and 100 to 180 ns on average in a loop that

@@ -33,10 +33,7 @@ typedef struct det_workload {
 
 /** An empty workload, for det_trial_sequencer_next() to fill in. */
 #define DET_WORKLOAD_INIT \
-  { sizeof(det_workload), DET_WORKLOAD_TRAIN, 0, 0, 0, 0 }
-
-/** Prepares a workload, as DET_WORKLOAD_INIT does; for languages without macros.   @since 0.1 */
-DET_API void det_workload_init(det_workload *workload) DET_NOEXCEPT;
+  { sizeof(det_workload), 0, 0, 0, 0, 0 }
 
 /** Makes the sequence of workloads of this run from its configuration: `scheduling_unit`,
  * `min_validation_period`, `min_checkpoint_period`, `checkpoint_policy`,
@@ -141,7 +138,7 @@ typedef struct det_trial_sampler_options {
   size_t struct_size; /**< Set by DET_TRIAL_SAMPLER_OPTIONS_INIT. */
   int64_t length;     /**< Batches of an epoch, of all shards together. */
   int64_t shard;      /**< From 0 on; usually the rank. */
-  int64_t shards;     /**< How many; usually the number of ranks. */
+  int64_t shards;     /**< How many; usually the number of ranks. 0: one. */
   int64_t skip;       /**< Batches that this shard has trained on before. */
   int32_t shuffle;    /**< 1: each epoch in a new order, that of NumPy's RandomState(seed). */
   uint32_t seed;      /**< The same for all shards. */
@@ -149,10 +146,7 @@ typedef struct det_trial_sampler_options {
 
 /** One shard, in ascending order; set at least `length`. */
 #define DET_TRIAL_SAMPLER_OPTIONS_INIT \
-  { sizeof(det_trial_sampler_options), 0, 0, 1, 0, 0, 0 }
-
-/** Prepares options, as DET_TRIAL_SAMPLER_OPTIONS_INIT does.   @since 0.1 */
-DET_API void det_trial_sampler_options_init(det_trial_sampler_options *options) DET_NOEXCEPT;
+  { sizeof(det_trial_sampler_options), 0, 0, 0, 0, 0, 0 }
 
 /** Makes a sampler. All epochs are one stream of batches, of which a shard takes every `shards`th:
  * where an epoch does not divide by them, the next one goes on with another shard.
@@ -193,10 +187,6 @@ typedef struct det_trial_early_stopping_options {
 /** The defaults of Keras. */
 #define DET_TRIAL_EARLY_STOPPING_OPTIONS_INIT \
   { sizeof(det_trial_early_stopping_options), NULL, 0, NULL, DET_MONITOR_BY_NAME, 0, 0, 0 }
-
-/** Prepares options, as DET_TRIAL_EARLY_STOPPING_OPTIONS_INIT does.   @since 0.1 */
-DET_API void det_trial_early_stopping_options_init(det_trial_early_stopping_options *options)
-    DET_NOEXCEPT;
 
 /** Makes the rule of Keras' EarlyStopping, a validation taken for an epoch. Unlike there, an
  * improvement that misses the baseline does not put off the stop.
@@ -250,9 +240,6 @@ typedef struct det_trial_plateau_options {
 /** The defaults of Keras. */
 #define DET_TRIAL_PLATEAU_OPTIONS_INIT \
   { sizeof(det_trial_plateau_options), NULL, 0.1, 1e-4, 0, DET_MONITOR_BY_NAME, 10, 0, 0 }
-
-/** Prepares options, as DET_TRIAL_PLATEAU_OPTIONS_INIT does.   @since 0.1 */
-DET_API void det_trial_plateau_options_init(det_trial_plateau_options *options) DET_NOEXCEPT;
 
 /** Makes the rule of Keras' ReduceLROnPlateau, a validation taken for an epoch.
  * @param[out] out  Free it with det_trial_plateau_free().

@@ -96,7 +96,7 @@ DET_API void det_trial_cache_free(det_trial_cache *cache) DET_NOEXCEPT;
 typedef struct det_trial_cache_reader_options {
   size_t struct_size;     /**< Set by DET_TRIAL_CACHE_READER_OPTIONS_INIT. */
   int64_t shard;          /**< From 0 on; usually the rank. It has every `shards`th record. */
-  int64_t shards;         /**< How many; usually the number of ranks. */
+  int64_t shards;         /**< How many; usually the number of ranks. 0: one. */
   int64_t offset;         /**< Records of this shard that it has had before; more than an epoch has
                                means that it goes on in a later one. */
   int32_t shuffle;        /**< 1: as NumPy's RandomState(seed + epoch) shuffles the shard. */
@@ -108,11 +108,7 @@ typedef struct det_trial_cache_reader_options {
 
 /** One shard, in the order in which the records were added. */
 #define DET_TRIAL_CACHE_READER_OPTIONS_INIT \
-  { sizeof(det_trial_cache_reader_options), 0, 1, 0, 0, 0, 0, 0 }
-
-/** Fills the options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_trial_cache_reader_options_init(det_trial_cache_reader_options *options)
-    DET_NOEXCEPT;
+  { sizeof(det_trial_cache_reader_options), 0, 0, 0, 0, 0, 0, 0 }
 
 /** Makes a reader. Shuffling takes 8 bytes of memory for each record of the shard.
  * @param[in] cache    Kept open by the reader.

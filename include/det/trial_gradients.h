@@ -26,12 +26,9 @@ typedef struct det_trial_gradient {
                            `aggregation_frequency` is 1. */
 } det_trial_gradient;
 
-/** Initialiser of no elements. det_trial_gradient_init() does the same. */
+/** Initialiser of no elements. */
 #define DET_TRIAL_GRADIENT_INIT \
   { sizeof(det_trial_gradient), 0, DET_DTYPE_F32, 0 }
-
-/** Fills a gradient with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_trial_gradient_init(det_trial_gradient *gradient) DET_NOEXCEPT;
 
 /** How the ranks' gradients are summed. */
 typedef int32_t det_trial_reduction;
@@ -64,12 +61,9 @@ typedef struct det_trial_gradients_options {
                                              they are added, so that no queue is waited for. */
 } det_trial_gradients_options;
 
-/** Initialiser with the defaults. det_trial_gradients_options_init() does the same. */
+/** Initialiser with the defaults. */
 #define DET_TRIAL_GRADIENTS_OPTIONS_INIT \
   { sizeof(det_trial_gradients_options), 1, 1, 0, 0, 0, DET_TRIAL_REDUCTION_AUTO, 0 }
-
-/** Fills the options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
-DET_API void det_trial_gradients_options_init(det_trial_gradients_options *options) DET_NOEXCEPT;
 
 /** Registers all gradients of a model. All ranks in step, with the same tensors and options.
  * @param[in]  distributed  The job, which must outlive what is made; NULL: one process.

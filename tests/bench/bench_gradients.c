@@ -33,7 +33,7 @@ static void compare(det_distributed_context *job, size_t tensors, size_t element
                     det_trial_reduction reduction, int32_t compression, const char *name) {
   det_trial_gradient *registered = malloc(tensors * sizeof *registered);
   for (size_t i = 0; i < tensors; ++i) {
-    det_trial_gradient_init(&registered[i]);
+    registered[i] = (det_trial_gradient)DET_TRIAL_GRADIENT_INIT;
     registered[i].count = elements;
   }
   det_trial_gradients_options options = DET_TRIAL_GRADIENTS_OPTIONS_INIT;

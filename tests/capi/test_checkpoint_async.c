@@ -320,8 +320,6 @@ static void null_is_refused_or_does_nothing(void **state) {
   staging.directory = f->home;
   assert_fails(det_checkpoint_stage_saves(checkpoint_of(f), &staging, &f->err), DET_E_INVALID,
                "limit_bytes");
-  det_save_limits_init(NULL);
-  det_staging_options_init(NULL);
 }
 
 static void a_forked_child_is_refused(void **state) {

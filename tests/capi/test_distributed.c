@@ -197,8 +197,7 @@ static void the_callers_transport_is_destroyed_also_after_a_failure(void **state
   struct fixture *f = *state;
   det_distributed_context *d;
   int destroyed = 0;
-  det_communicator_functions functions;
-  det_communicator_functions_init(&functions);
+  det_communicator_functions functions = DET_COMMUNICATOR_FUNCTIONS_INIT;
   functions.send = no_send;
   functions.receive = no_receive;
   functions.destroy = count_destroy;

@@ -12,9 +12,8 @@ static void init_functions_do_what_the_macros_do(void **state) {
   (void)state;
   det_error err, expected = DET_ERROR_INIT;
   memset(&err, 0xff, sizeof err);
-  det_error_init(&err);
+  err = (det_error)DET_ERROR_INIT;
   assert_memory_equal(&err, &expected, sizeof err);
-  det_error_init(NULL);
 }
 
 static void success_leaves_the_error_alone(void **state) {

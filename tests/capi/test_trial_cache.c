@@ -73,8 +73,7 @@ static void impossible_arguments_are_refused(void **state) {
   det_trial_cache_writer_free(writer);
   write_three(f);
   cache = open_complete(f);
-  det_trial_cache_reader_options options;
-  det_trial_cache_reader_options_init(&options);
+  det_trial_cache_reader_options options = DET_TRIAL_CACHE_READER_OPTIONS_INIT;
   options.shards = 4;
   det_trial_cache_reader *reader;
   assert_fails(det_trial_cache_reader_create(cache, &options, &reader, &f->err), DET_E_INVALID,

@@ -4,12 +4,11 @@
 
 static void one_process_adds_up_its_batches(void **state) {
   struct fixture *f = *state;
-  det_trial_gradients_options options;
-  det_trial_gradients_options_init(&options);
+  det_trial_gradients_options options = DET_TRIAL_GRADIENTS_OPTIONS_INIT;
   options.aggregation_frequency = 2;
   options.gradient_compression = 1; /* of nothing: nothing is sent */
   det_trial_gradient tensors[2];
-  for (int i = 0; i < 2; ++i) det_trial_gradient_init(&tensors[i]);
+  for (int i = 0; i < 2; ++i) tensors[i] = (det_trial_gradient)DET_TRIAL_GRADIENT_INIT;
   tensors[0].count = 2;
   det_trial_gradients *gradients;
   assert_ok(det_trial_gradients_create(NULL, tensors, 2, &options, &gradients, &f->err));

@@ -7,21 +7,6 @@ from ctypes import byref, c_double, c_int64, c_size_t, c_void_p
 from detcore import call, library, text, value
 
 
-class ClientPage(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_size_t),
-        ("after", ctypes.c_int64),
-        ("limit", ctypes.c_int64),
-        ("descending", ctypes.c_int32),
-        ("by_metric", ctypes.c_int32),
-        ("state", ctypes.c_char_p),
-        ("name", ctypes.c_char_p),
-        ("tag", ctypes.c_char_p),
-        ("archived", ctypes.c_int32),
-        ("running", ctypes.c_int32),
-    ]
-
-
 class ClientOptions(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_size_t),
@@ -44,8 +29,7 @@ class Client:
     """Reads the store in a directory."""
 
     def __init__(self, home):
-        options = ClientOptions()
-        library.det_client_options_init(byref(options))
+        options = ClientOptions(struct_size=ctypes.sizeof(ClientOptions))
         options.master = home.encode()
         self.handle = c_void_p()
         call("det_client_open", byref(options), byref(self.handle))

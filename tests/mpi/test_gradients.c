@@ -55,7 +55,7 @@ static void train(det_distributed_context *job, const det_trial_gradients_option
   det_trial_gradient registered[tensors];
   void *data[tensors], *own[tensors];
   for (int i = 0; i < tensors; ++i) {
-    det_trial_gradient_init(&registered[i]);
+    registered[i] = (det_trial_gradient)DET_TRIAL_GRADIENT_INIT;
     registered[i].count = counts[i];
     registered[i].dtype = dtype;
     data[i] = own[i] = malloc(counts[i] * width);

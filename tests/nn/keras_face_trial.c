@@ -48,8 +48,8 @@ static _Thread_local struct view view;
 static const det_nn_batch *rows(struct records *records, int64_t count) {
   view.shape[0] = count;
   view.shape[1] = view.shape[2] = 2;
-  det_tensor_init(&view.x);
-  det_tensor_init(&view.y);
+  view.x = (det_tensor)DET_TENSOR_INIT;
+  view.y = (det_tensor)DET_TENSOR_INIT;
   view.x.data = records->x;
   view.y.data = records->y;
   view.x.dtype = DET_DTYPE_F32;
@@ -57,7 +57,7 @@ static const det_nn_batch *rows(struct records *records, int64_t count) {
   view.x.dimensions = 3;
   view.y.dimensions = 1;
   view.x.shape = view.y.shape = view.shape;
-  det_nn_batch_init(&view.batch);
+  view.batch = (det_nn_batch)DET_NN_BATCH_INIT;
   view.batch.inputs = &view.x;
   view.batch.truths = &view.y;
   view.batch.input_count = view.batch.result_count = 1;

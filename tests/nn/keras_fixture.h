@@ -54,8 +54,8 @@ static inline void fill_records(int64_t count) {
   for (int i = 0; i < RECORDS; ++i) labels[i] = x[i * 3] > 0;
   shape[0] = label_shape[0] = count;
   shape[1] = 3;
-  det_tensor_init(&input);
-  det_tensor_init(&truth);
+  input = (det_tensor)DET_TENSOR_INIT;
+  truth = (det_tensor)DET_TENSOR_INIT;
   input.data = x;
   input.dtype = DET_DTYPE_F32;
   input.dimensions = 2;
@@ -64,7 +64,7 @@ static inline void fill_records(int64_t count) {
   truth.dtype = DET_DTYPE_I64;
   truth.dimensions = 1;
   truth.shape = label_shape;
-  det_nn_batch_init(&records);
+  records = (det_nn_batch)DET_NN_BATCH_INIT;
   records.inputs = &input;
   records.truths = &truth;
   records.input_count = records.result_count = 1;
@@ -170,7 +170,7 @@ static inline det_keras_run_options usual_options(void) {
 
 static inline det_status run(struct trial *trial) {
   const det_keras_run_options options = usual_options();
-  det_error_init(&err);
+  err = (det_error)DET_ERROR_INIT;
   return det_keras_run_trial(build, trial, &options, &err);
 }
 
@@ -188,12 +188,12 @@ static inline void expect(det_status wanted, det_status status, const char *part
     print_error("%d, not %d with '%s': %s\n", status, wanted, part, err.message);
   assert_int_equal(status, wanted);
   assert_non_null(strstr(err.message, part));
-  det_error_init(&err);
+  err = (det_error)DET_ERROR_INIT;
 }
 
 static inline int set_up(void **state) {
   (void)state;
-  det_error_init(&err);
+  err = (det_error)DET_ERROR_INIT;
   strcpy(home, "/tmp/detcore-test-XXXXXX");
   return mkdtemp(home) == NULL ? -1 : 0;
 }

@@ -34,8 +34,8 @@ static void fill(struct records *r) {
   for (int i = 0; i < RECORDS; ++i) r->labels[i] = r->x[i * 3] > 0;
   r->x_shape[0] = r->label_shape[0] = RECORDS;
   r->x_shape[1] = 3;
-  det_tensor_init(&r->input);
-  det_tensor_init(&r->truth);
+  r->input = (det_tensor)DET_TENSOR_INIT;
+  r->truth = (det_tensor)DET_TENSOR_INIT;
   r->input.data = r->x;
   r->input.dtype = DET_DTYPE_F32;
   r->input.dimensions = 2;
@@ -44,7 +44,7 @@ static void fill(struct records *r) {
   r->truth.dtype = DET_DTYPE_I64;
   r->truth.dimensions = 1;
   r->truth.shape = r->label_shape;
-  det_nn_batch_init(&r->batch);
+  r->batch = (det_nn_batch)DET_NN_BATCH_INIT;
   r->batch.inputs = &r->input;
   r->batch.truths = &r->truth;
   r->batch.input_count = r->batch.result_count = 1;

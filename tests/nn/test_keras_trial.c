@@ -86,7 +86,7 @@ static void a_state_that_cannot_be_loaded_ends_the_run(void **state) {
   det_keras_run_options options = usual_options();
   options.external_id = "again";
   struct trial trial = {0};
-  det_error_init(&err);
+  err = (det_error)DET_ERROR_INIT;
   assert_int_equal(det_keras_run_trial(build, &trial, &options, &err), DET_OK);
   struct trial again = {0};
   assert_int_equal(det_keras_run_trial(build, &again, &options, &err), DET_OK);
@@ -175,7 +175,7 @@ static void one_batch_shows_whether_a_trial_runs(void **state) {
       " \"max_length\": {\"batches\": 6}}, \"hyperparameters\": {\"global_batch_size\": 4}}";
   options.hparams_json = NULL;
   struct trial trial = {0};
-  det_error_init(&err);
+  err = (det_error)DET_ERROR_INIT;
   assert_int_equal(det_keras_run_trial(build, &trial, &options, &err), DET_OK);
   assert_int_equal(trial.seen[DET_KERAS_BATCH_END], 1);
   assert_int_equal(trial.seen[DET_KERAS_TEST_BATCH_END], 1);

@@ -63,7 +63,7 @@ static void check_means(int period, int tensor) {
 static det_status create(int32_t reduction, int32_t complete, det_trial_gradients **gradients) {
   det_trial_gradient registered[tensors];
   for (int i = 0; i < tensors; ++i) {
-    det_trial_gradient_init(&registered[i]);
+    registered[i] = (det_trial_gradient)DET_TRIAL_GRADIENT_INIT;
     registered[i].count = counts[i];
   }
   det_trial_gradients_options options = DET_TRIAL_GRADIENTS_OPTIONS_INIT;

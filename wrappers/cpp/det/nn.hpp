@@ -191,8 +191,7 @@ class Model {
  private:
   template <class Make>
   static Model made(OnFailure on, Make make, const char *of, const ModelOptions &options) {
-    det_nn_model_options given;
-    det_nn_model_options_init(&given);
+    det_nn_model_options given = DET_NN_MODEL_OPTIONS_INIT;
     given.seed = options.seed;
     given.backend = options.backend.c_str();
     det_nn_model *model = nullptr;

@@ -33,8 +33,7 @@ namespace detail {
 // The functions of a transport, which C then owns. The one who asks names its OnFailure.
 template <class On>
 det_communicator_functions functions_of(const Transport *transport) {
-  det_communicator_functions functions;
-  det_communicator_functions_init(&functions);
+  det_communicator_functions functions = DET_COMMUNICATOR_FUNCTIONS_INIT;
   if (transport == nullptr) return functions;
   functions.send = [](int32_t peer, int32_t channel, const void *data, size_t size,
                       int64_t timeout_ms, void *self) noexcept {

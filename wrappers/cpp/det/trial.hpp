@@ -45,8 +45,7 @@ class TrialSequencer {
 
   // Nothing: the trial is to leave.
   [[nodiscard]] std::optional<Workload> next(OnFailure on = {}) const {
-    det_workload next;
-    det_workload_init(&next);
+    det_workload next = DET_WORKLOAD_INIT;
     if (detail::call(on, det_trial_sequencer_next, capi(), &next) != DET_OK) return std::nullopt;
     return Workload{static_cast<WorkloadKind>(next.kind), next.step_id, next.batches,
                     next.batches_done};
@@ -109,8 +108,7 @@ class Sampler {
   explicit Sampler(det_trial_sampler *owned) noexcept : sampler_(owned) {}
 
   [[nodiscard]] static Sampler create(const SamplerOptions &options, OnFailure on = {}) {
-    det_trial_sampler_options given;
-    det_trial_sampler_options_init(&given);
+    det_trial_sampler_options given = DET_TRIAL_SAMPLER_OPTIONS_INIT;
     given.length = options.length;
     given.shard = options.shard;
     given.shards = options.shards;
@@ -162,8 +160,7 @@ class EarlyStopping {
 
   [[nodiscard]] static EarlyStopping create(const EarlyStoppingOptions &options,
                                             OnFailure on = {}) {
-    det_trial_early_stopping_options given;
-    det_trial_early_stopping_options_init(&given);
+    det_trial_early_stopping_options given = DET_TRIAL_EARLY_STOPPING_OPTIONS_INIT;
     given.monitor = options.monitor.c_str();
     given.min_delta = options.min_delta;
     given.baseline = options.baseline ? &*options.baseline : nullptr;
@@ -211,8 +208,7 @@ class Plateau {
   explicit Plateau(det_trial_plateau *owned) noexcept : rule_(owned) {}
 
   [[nodiscard]] static Plateau create(const PlateauOptions &options, OnFailure on = {}) {
-    det_trial_plateau_options given;
-    det_trial_plateau_options_init(&given);
+    det_trial_plateau_options given = DET_TRIAL_PLATEAU_OPTIONS_INIT;
     given.monitor = options.monitor.c_str();
     given.factor = options.factor;
     given.min_delta = options.min_delta;

@@ -173,10 +173,6 @@ det_nn_model *det_keras_model(const det_keras_context *context) noexcept {
   return context != nullptr ? context->said.model : nullptr;
 }
 
-void det_keras_data_init(det_keras_data *data) noexcept {
-  if (data != nullptr) *data = DET_KERAS_DATA_INIT;
-}
-
 det_status det_keras_set_training_data(det_keras_context *context, const det_keras_data *data,
                                        det_error *err) noexcept {
   return guarded(err, [&] {
@@ -199,10 +195,6 @@ det_status det_keras_configure_fit(det_keras_context *context, const char *json,
     deref(context, "context").check_building("saying how a trial is trained");
     context->fit.configure(object_of(json, "json"));
   });
-}
-
-void det_keras_callback_init(det_keras_callback *callback) noexcept {
-  if (callback != nullptr) *callback = DET_KERAS_CALLBACK_INIT;
 }
 
 det_status det_keras_add_callback(det_keras_context *context, const det_keras_callback *callback,
@@ -261,20 +253,12 @@ det_status det_keras_ranks_share_untrained(det_keras_ranks *ranks, det_nn_model 
 
 void det_keras_ranks_free(det_keras_ranks *ranks) noexcept { delete ranks; }
 
-void det_keras_loop_init(det_keras_loop *loop) noexcept {
-  if (loop != nullptr) *loop = DET_KERAS_LOOP_INIT;
-}
-
 det_status det_keras_set_loop(det_keras_context *context, const det_keras_loop *loop,
                               det_error *err) noexcept {
   return guarded(err, [&] {
     deref(context, "context").check_building("saying how a trial trains");
     context->loop = det::keras::program_loop(loop, *context);
   });
-}
-
-void det_keras_workloads_init(det_keras_workloads *workloads) noexcept {
-  if (workloads != nullptr) *workloads = DET_KERAS_WORKLOADS_INIT;
 }
 
 det_status det_keras_train(det_keras_context *context, det_keras_build build, void *user_data,
@@ -294,10 +278,6 @@ det_status det_keras_read_arguments(const char *const *arguments, size_t count, 
       return copy_text(det::keras::text_with_bare_numbers(said));
     });
   });
-}
-
-void det_keras_run_options_init(det_keras_run_options *options) noexcept {
-  if (options != nullptr) *options = DET_KERAS_RUN_OPTIONS_INIT;
 }
 
 det_status det_keras_run_trial(det_keras_build build, void *user_data,

@@ -103,14 +103,6 @@ void det_nn_model::renew_metric_names() {
     metric_names = impl.training().metric_names();
 }
 
-void det_nn_model_options_init(det_nn_model_options *options) noexcept {
-  if (options != nullptr) *options = DET_NN_MODEL_OPTIONS_INIT;
-}
-
-void det_nn_batch_init(det_nn_batch *batch) noexcept {
-  if (batch != nullptr) *batch = DET_NN_BATCH_INIT;
-}
-
 det_status det_nn_model_create(const char *json, const det_nn_model_options *options,
                                det_nn_model **out, det_error *err) noexcept {
   return guarded(err, [&] {

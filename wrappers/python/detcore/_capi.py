@@ -12,13 +12,15 @@ import os
 import struct
 import time
 from ctypes import byref
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from detcore import _abi
 from detcore.errors import LibraryError, from_c
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+_Struct = TypeVar("_Struct", bound=ctypes.Structure)
 
 SONAME = "libdetcore.so.0"
 VARIABLE = "DETCORE_LIBRARY"
@@ -86,9 +88,14 @@ def _text_of(version: int) -> str:
 library = Library(_load())
 
 
+def new_struct(struct: type[_Struct]) -> _Struct:
+    """A struct of the C API with its defaults."""
+    return struct(struct_size=ctypes.sizeof(struct))
+
+
 def new_error() -> tuple[Any, _abi.det_error]:
     """What a function takes last, and what it then fills in."""
-    error = _abi.det_error(struct_size=ctypes.sizeof(_abi.det_error))
+    error = new_struct(_abi.det_error)
     return byref(error), error
 
 

@@ -114,8 +114,7 @@ def read_config(given: dict[str, Any] | str | os.PathLike[str]) -> dict[str, Any
     if isinstance(given, dict):
         return given
     text = pathlib.Path(given).read_bytes()
-    options = _abi.det_config_options()
-    _capi.library.det_config_options_init(ctypes.byref(options))
+    options = _capi.new_struct(_abi.det_config_options)
     options.file_name = _capi.encoded(given, "the configuration")
     options.unmanaged = 1  # may leave out the entrypoint
     return json.loads(  # type: ignore[no-any-return]

@@ -7,7 +7,7 @@ from ctypes import byref, c_size_t, c_void_p
 from typing import TYPE_CHECKING, Any
 
 from detcore import _abi
-from detcore._capi import call, encoded, handle, library, milliseconds, required
+from detcore._capi import call, encoded, handle, library, milliseconds, new_struct, required
 from detcore._interruptible import interruptible
 from detcore._owned import Owned
 from detcore.core._arrays import Memory, memory_of
@@ -32,8 +32,7 @@ class CachedDataset:
     def reader(self, **options: int) -> DatasetReader:
         """`shard` and `shards`, `offset`, `shuffle` and `seed`, `same_order`, `drop_remainder`, as
         det_trial_cache_reader_options has them."""
-        given = _abi.det_trial_cache_reader_options()
-        library.det_trial_cache_reader_options_init(byref(given))
+        given = new_struct(_abi.det_trial_cache_reader_options)
         for name, value in options.items():
             setattr(given, name, value)
         made = handle("det_trial_cache_reader_create", self._owned.address, byref(given))

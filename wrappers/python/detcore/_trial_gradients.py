@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 import json
 import math
-from ctypes import byref
+from ctypes import byref, sizeof
 from typing import TYPE_CHECKING, Any, cast
 
 from detcore import _abi
-from detcore._capi import handle, library, new_error
+from detcore._capi import handle, library, new_error, new_struct
 from detcore._json import encode
 from detcore._owned import Owned
 from detcore.core._arrays import DTYPES, Memory, memory_of
@@ -32,7 +32,7 @@ def _registered(tensors: Sequence[tuple[int, str]], sparse: Sequence[int]) -> An
     registered = (_abi.det_trial_gradient * len(tensors))()
     for index, (count, dtype) in enumerate(tensors):
         gradient = registered[index]
-        library.det_trial_gradient_init(byref(gradient))
+        gradient.struct_size = sizeof(gradient)
         gradient.count = count
         gradient.dtype = _DTYPES[DTYPES[dtype]] if dtype in DTYPES else 0
         gradient.is_sparse = index in sparse
@@ -59,8 +59,7 @@ class GradientAggregator:
         tensor_fusion_threshold: int = 0,
         sparse: Sequence[int] = (),
     ) -> None:
-        options = _abi.det_trial_gradients_options()
-        library.det_trial_gradients_options_init(byref(options))
+        options = new_struct(_abi.det_trial_gradients_options)
         options.aggregation_frequency = aggregation_frequency
         options.average_aggregated_gradients = bool(average_aggregated_gradients)
         options.gradient_compression = bool(gradient_compression)

@@ -28,8 +28,7 @@ def options_of(
     cert_file: str | os.PathLike[str] | None,
     timeout: float | None,
 ) -> _abi.det_client_options:
-    options = _abi.det_client_options()
-    _capi.library.det_client_options_init(ctypes.byref(options))
+    options = _capi.new_struct(_abi.det_client_options)
     options.master = _capi.encoded(master, "master")
     options.user = _capi.encoded(user, "user")
     options.password = _capi.encoded(password, "password")
@@ -109,8 +108,7 @@ def page_of(
     running: bool = False,
 ) -> _abi.det_client_page:
     """`archived`: None for all, those that are archived and those that are not."""
-    page = _abi.det_client_page()
-    _capi.library.det_client_page_init(ctypes.byref(page))
+    page = _capi.new_struct(_abi.det_client_page)
     page.limit = limit
     page.descending = descending
     page.by_metric = by_metric

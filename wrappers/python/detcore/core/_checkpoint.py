@@ -11,7 +11,17 @@ from ctypes import byref
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Union
 
 from detcore import _abi
-from detcore._capi import Callbacks, as_path, call, encoded, handle, library, required, text
+from detcore._capi import (
+    Callbacks,
+    as_path,
+    call,
+    encoded,
+    handle,
+    library,
+    new_struct,
+    required,
+    text,
+)
 from detcore._interruptible import interruptible
 from detcore._json import encode
 from detcore._owned import Owned
@@ -158,8 +168,7 @@ class CheckpointContext:
     ) -> None:
         """How many asynchronous saves may be under way, and how many bytes they may hold back
         together (0: no limit). One that finds no room waits, or raises BusyError."""
-        limits = _abi.det_save_limits()
-        library.det_save_limits_init(byref(limits))
+        limits = new_struct(_abi.det_save_limits)
         limits.in_flight = in_flight
         limits.limit_bytes = limit_bytes
         limits.refuse_when_full = 1 if refuse_when_full else 0
@@ -169,8 +178,7 @@ class CheckpointContext:
         """Saves of one rank wait in a directory of this machine (memory, or a disk of its own) till
         they are stored, and are kept there as long as `limit_bytes` are enough. None ends that."""
         folder = encoded(directory, "directory")
-        options = _abi.det_staging_options()
-        library.det_staging_options_init(byref(options))
+        options = new_struct(_abi.det_staging_options)
         options.directory = folder
         options.limit_bytes = limit_bytes
         interruptible(lambda: call("det_checkpoint_stage_saves", self._view, byref(options)))
@@ -382,8 +390,7 @@ def _store_options(
     selector: Selector | None,
     progress: Callable[[Progress], object] | None,
 ) -> _abi.det_checkpoint_options:
-    options = _abi.det_checkpoint_options()
-    library.det_checkpoint_options_init(byref(options))
+    options = new_struct(_abi.det_checkpoint_options)
     options.shard = 1 if shard else 0
     _set_callbacks(options, callbacks, selector, progress)
     return options
@@ -395,8 +402,7 @@ def _download_options(
     selector: Selector | None,
     progress: Callable[[Progress], object] | None,
 ) -> _abi.det_download_options:
-    options = _abi.det_download_options()
-    library.det_download_options_init(byref(options))
+    options = new_struct(_abi.det_download_options)
     options.mode = _MODES[DownloadMode(mode)]
     _set_callbacks(options, callbacks, selector, progress)
     return options

@@ -6,7 +6,7 @@ from ctypes import byref
 from typing import TYPE_CHECKING, Any
 
 from detcore import _abi
-from detcore._capi import encoded, handle, library
+from detcore._capi import encoded, handle, new_struct
 from detcore._interruptible import stay_on_this_thread
 from detcore.core import _launch, _mpi
 from detcore.core._job import Job
@@ -59,8 +59,7 @@ class DistributedContext:
         given = (rank, size, local_rank, local_size, cross_rank, cross_size)
         numbers = _launch.checked(dict(zip(_launch.NAMES, given)))
         _launch.check_chief(numbers, chief_ip)
-        options = _abi.det_distributed_options()
-        library.det_distributed_options_init(byref(options))
+        options = new_struct(_abi.det_distributed_options)
         for name, number in zip(_launch.NAMES, numbers or ()):
             setattr(options, name, number)
         options.chief_ip = encoded(chief_ip or None, "chief_ip")

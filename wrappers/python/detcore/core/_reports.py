@@ -14,7 +14,7 @@ from ctypes import byref
 from typing import Any
 
 from detcore import _abi
-from detcore._capi import encoded, library, new_error
+from detcore._capi import encoded, library, new_error, new_struct
 from detcore.errors import from_c
 
 # As many sets of names as a group may have; a program that makes up names has no use for structs.
@@ -56,8 +56,7 @@ class Reports:
         metrics = (_abi.det_metric * len(names))()
         for metric, name in zip(metrics, names):
             metric.name = encoded(name, "the name of a metric")
-        report = _abi.det_report()
-        library.det_report_init(byref(report))
+        report = new_struct(_abi.det_report)
         report.group, report.metrics, report.count = self._group, metrics, len(names)
         error_argument, error = new_error()
         return (

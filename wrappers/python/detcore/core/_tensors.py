@@ -7,11 +7,11 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from ctypes import byref
+from ctypes import byref, sizeof
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from detcore import _abi
-from detcore._capi import Callbacks, call, handle, library, required
+from detcore._capi import Callbacks, call, handle, library, new_struct, required
 from detcore._interruptible import interruptible
 from detcore._json import encode
 from detcore._owned import Owned
@@ -82,8 +82,7 @@ class Tensors:
         """Fills arrays, or the arrays of TensorPart, by the names of tensors."""
         wanted = CTensors(arrays, to_fill=True)
         callbacks = Callbacks()
-        options = _abi.det_tensors_read_options()
-        library.det_tensors_read_options_init(byref(options))
+        options = new_struct(_abi.det_tensors_read_options)
         follow(options, callbacks, progress)
         owned = self._owned
         cancellable(
@@ -193,8 +192,7 @@ def write(
     said = dict(metadata or {})
     if any(is_torch(_array_of(tensor)) for tensor in tensors.values()):
         said.setdefault("format", "pt")  # what programs that know PyTorch's files look for
-    options = _abi.det_tensors_write_options()
-    library.det_tensors_write_options_init(byref(options))
+    options = new_struct(_abi.det_tensors_write_options)
     options.metadata_json = encode(said, "metadata") if said else None
     cancellable(
         callbacks,
@@ -236,7 +234,7 @@ class CTensors:
             self._fill(each, name, tensor, memory_of(_array_of(tensor), name, to_fill))
 
     def _fill(self, each: Any, name: str, tensor: Any, memory: Memory) -> None:
-        library.det_tensor_init(byref(each))
+        each.struct_size = sizeof(each)
         each.name = required(name, "the name of a tensor")
         each.data = memory.address
         each.dtype = library.det_dtype_from_name(memory.dtype.encode())
