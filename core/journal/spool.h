@@ -33,8 +33,8 @@ struct SpoolOptions {
   std::chrono::milliseconds wait{10'000};       // for room, while the sink keeps up
 };
 
-// More than 25 methods: appending threads and the reader share slots without a lock, so that no part
-// of it holds without the others.
+// More than 25 methods: appending threads and the reader share slots without a lock, so that no
+// part of it holds without the others.
 class Spool {
  public:
   // Makes the first file in `directory`, which exists and belongs to this process alone: throws

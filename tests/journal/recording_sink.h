@@ -37,7 +37,7 @@ class RecordingSink : public ReportSink {
     const std::lock_guard lock(mutex_);
     ++attempts;
     // Not a copy: in the library's exceptions copies share their text, which TSan cannot see into.
-    if (failure_) throw Error(*failure_);
+    if (failure_) throw Error(failure_->code, failure_->message, failure_->os_errno);
     if (failures_left > 0) {
       --failures_left;
       throw Error(Code::busy, "the store is locked");
@@ -76,7 +76,7 @@ class RecordingSink : public ReportSink {
   }
   void fail_with(Code code, const std::string &message, int os_errno = 0) {
     const std::lock_guard lock(mutex_);
-    failure_.emplace(code, message, os_errno);
+    failure_ = {code, message, os_errno};
   }
   void succeed() {
     const std::lock_guard lock(mutex_);
@@ -113,7 +113,12 @@ class RecordingSink : public ReportSink {
   }
 
   mutable std::mutex mutex_;
-  std::optional<Error> failure_;
+  struct Failure {
+    Code code;
+    std::string message;
+    int os_errno;
+  };
+  std::optional<Failure> failure_;
   Delivery told_;
   std::function<void(uint64_t)> tell_;
   std::map<std::string, uint64_t> last_;

@@ -7,6 +7,7 @@
 #include "core/engine/change.h"
 #include "core/engine/checkpoints/checkpoint_records.h"
 #include "core/engine/checkpoints/garbage.h"
+#include "core/engine/checkpoints/stored_checkpoints.h"
 #include "core/engine/copied_store.h"
 #include "core/engine/experiment.h"
 #include "core/engine/records/deletion.h"
