@@ -39,15 +39,15 @@ det::trial::CacheReaderOptions cache_reader_options_from(
 
 // `open` is given the limit.
 template <class Open>
-void give_opened(det_timeout timeout, det_trial_cache **out_cache,
+void give_opened(det_timeout timeout_ms, det_trial_cache **out_cache,
                  det_trial_cache_writer **out_writer, const Open &open) {
   clear(out_cache, out_writer);
   det_trial_cache *&cache = deref(out_cache, "out_cache");
   det_trial_cache_writer *&writer = deref(out_writer, "out_writer");
   auto made_cache = std::make_unique<det_trial_cache>();
   auto made_writer = std::make_unique<det_trial_cache_writer>();
-  const det_timeout wait = timeout == DET_TIMEOUT_DEFAULT ? DET_TIMEOUT_INFINITE : timeout;
-  det::trial::OpenedCache opened = open(limit_from(wait, {}, "timeout"));
+  const det_timeout wait = timeout_ms == DET_TIMEOUT_DEFAULT ? DET_TIMEOUT_INFINITE : timeout_ms;
+  det::trial::OpenedCache opened = open(limit_from(wait, {}, "timeout_ms"));
   if (opened.cache) {
     made_cache->impl = std::move(opened.cache);
     cache = made_cache.release();
@@ -64,10 +64,10 @@ det::trial::CacheIdentity cache_identity(const char *id, const char *version) {
 }  // namespace
 
 det_status det_trial_cache_open(const char *directory, const char *id, const char *version,
-                                det_timeout timeout, det_trial_cache **out_cache,
+                                det_timeout timeout_ms, det_trial_cache **out_cache,
                                 det_trial_cache_writer **out_writer, det_error *err) noexcept {
   return guarded(err, [&] {
-    give_opened(timeout, out_cache, out_writer, [&](const auto &limit) {
+    give_opened(timeout_ms, out_cache, out_writer, [&](const auto &limit) {
       return det::trial::open_cache(text(directory, "directory"), cache_identity(id, version),
                                     limit);
     });
@@ -75,12 +75,12 @@ det_status det_trial_cache_open(const char *directory, const char *id, const cha
 }
 
 det_status det_trial_cache_open_bucket(det_storage *bucket, const char *directory, const char *id,
-                                       const char *version, det_timeout timeout,
+                                       const char *version, det_timeout timeout_ms,
                                        det_trial_cache **out_cache,
                                        det_trial_cache_writer **out_writer,
                                        det_error *err) noexcept {
   return guarded(err, [&] {
-    give_opened(timeout, out_cache, out_writer, [&](const auto &limit) {
+    give_opened(timeout_ms, out_cache, out_writer, [&](const auto &limit) {
       return det::trial::open_cache(deref(bucket, "bucket").impl, text(directory, "directory"),
                                     cache_identity(id, version), limit);
     });

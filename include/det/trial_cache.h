@@ -30,14 +30,14 @@ typedef struct det_trial_cache_reader det_trial_cache_reader;
  * @param[in] directory   Where data sets are kept; made where it is not there. Whoever may write
  *                        in it is trusted with what the data sets contain.
  * @param[in] id          Of the data set; any text but an empty one. So is `version`.
- * @param[in] timeout     How long to wait for a writer; DET_TIMEOUT_DEFAULT: without limit.
+ * @param[in] timeout_ms  How long to wait for a writer; DET_TIMEOUT_DEFAULT: without limit.
  * @param[out] out_cache  Release it with det_trial_cache_free().
  * @param[out] out_writer Add the records, commit, release it, and open the data set.
  * @return DET_OK; DET_E_INVALID (an empty name, one of more than 255 bytes as the name of a file);
  * DET_E_TIMEOUT (it is being written); DET_E_CORRUPT (damaged, or no such file: remove it);
  * DET_E_UNSUPPORTED (a newer release wrote it); DET_E_ACCESS, DET_E_IO, DET_E_FULL.   @since 0.1 */
 DET_API det_status det_trial_cache_open(const char *directory, const char *id, const char *version,
-                                        det_timeout timeout, det_trial_cache **out_cache,
+                                        det_timeout timeout_ms, det_trial_cache **out_cache,
                                         det_trial_cache_writer **out_writer,
                                         det_error *err) DET_NOEXCEPT;
 
@@ -54,7 +54,7 @@ DET_API det_status det_trial_cache_open(const char *directory, const char *id, c
  * directory.   @since 0.1 */
 DET_API det_status det_trial_cache_open_bucket(det_storage *bucket, const char *directory,
                                                const char *id, const char *version,
-                                               det_timeout timeout, det_trial_cache **out_cache,
+                                               det_timeout timeout_ms, det_trial_cache **out_cache,
                                                det_trial_cache_writer **out_writer,
                                                det_error *err) DET_NOEXCEPT;
 
