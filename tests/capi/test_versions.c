@@ -9,6 +9,7 @@ enum { longest = 512 };
 struct way {
   const char *name;
   size_t size;
+  const void *defaults;
   det_status (*call)(struct fixture *, const void *);
   det_status usual;
 };
@@ -74,19 +75,20 @@ static det_status report(struct fixture *f, const void *given) {
   return det_train_report(det_core_train(f->core), given, &f->err);
 }
 
-#define WAY(type, call, usual) \
-  { #type, sizeof(type), call, usual }
+#define WAY(type, defaults, call, usual) \
+  { #type, sizeof(type), &(const type)defaults, call, usual }
 
 static const struct way ways[] = {
-    WAY(det_core_options, start_core, DET_OK),
-    WAY(det_client_options, open_client, DET_OK),
-    WAY(det_client_page, list, DET_OK),
-    WAY(det_config_options, check_config, DET_OK),
-    WAY(det_distributed_options, join, DET_OK),
-    WAY(det_communicator_functions, join_by, DET_E_INVALID), /* nothing to send with */
-    WAY(det_checkpoint_options, save, DET_OK),
-    WAY(det_download_options, download, DET_E_NOT_FOUND),
-    WAY(det_report, report, DET_OK),
+    WAY(det_core_options, DET_CORE_OPTIONS_INIT, start_core, DET_OK),
+    WAY(det_client_options, DET_CLIENT_OPTIONS_INIT, open_client, DET_OK),
+    WAY(det_client_page, DET_CLIENT_PAGE_INIT, list, DET_OK),
+    WAY(det_config_options, DET_CONFIG_OPTIONS_INIT, check_config, DET_OK),
+    WAY(det_distributed_options, DET_DISTRIBUTED_OPTIONS_INIT, join, DET_OK),
+    WAY(det_communicator_functions, DET_COMMUNICATOR_FUNCTIONS_INIT, join_by,
+        DET_E_INVALID), /* nothing to send with */
+    WAY(det_checkpoint_options, DET_CHECKPOINT_OPTIONS_INIT, save, DET_OK),
+    WAY(det_download_options, DET_DOWNLOAD_OPTIONS_INIT, download, DET_E_NOT_FOUND),
+    WAY(det_report, DET_REPORT_INIT, report, DET_OK),
 };
 
 static void expect(struct fixture *f, const struct way *way, const void *given, det_status expected,
@@ -109,13 +111,12 @@ static void for_each_way(void **state, void (*body)(struct fixture *, const stru
 /* At the end of what can be read, so that a look behind its size ends the process. */
 static void give_prefixes(struct fixture *f, const struct way *way) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  static const unsigned char whole[longest];
   char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   assert_true(memory != MAP_FAILED);
   assert_int_equal(mprotect(memory + page, page, PROT_NONE), 0);
   for (size_t size = sizeof(size_t); size <= way->size; size += 8) {
     char *given = memory + page - size;
-    memcpy(given, whole, size);
+    memcpy(given, way->defaults, size);
     memcpy(given, &size, sizeof size);
     expect(f, way, given, way->usual, "of an older caller");
   }
@@ -129,6 +130,7 @@ static void structs_of_older_callers_are_read_as_far_as_they_go(void **state) {
 static void give_longer(struct fixture *f, const struct way *way) {
   _Alignas(16) unsigned char longer[longest] = {0};
   const size_t size = way->size + 16;
+  memcpy(longer, way->defaults, way->size);
   memcpy(longer, &size, sizeof size);
   expect(f, way, longer, way->usual, "of a newer caller");
   for (size_t at = way->size; at < size; at += 5) {
@@ -145,8 +147,9 @@ static void structs_of_newer_callers_pass_while_what_is_new_is_zero(void **state
 }
 
 static void give_impossible_sizes(struct fixture *f, const struct way *way) {
-  _Alignas(16) unsigned char given[longest] = {0};
+  _Alignas(16) unsigned char given[longest];
   const size_t sizes[] = {0, 1, sizeof(size_t) - 1, (size_t)1 << 30, SIZE_MAX};
+  memcpy(given, way->defaults, way->size);
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
     memcpy(given, &sizes[i], sizeof sizes[i]);
     expect(f, way, given, DET_E_INVALID, "of an impossible size");
