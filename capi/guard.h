@@ -135,7 +135,7 @@ class RoomForId {
 template <class Struct>
 void check_struct_size(size_t size, const char *name) {
   constexpr size_t most = 65536;  // no release has that many fields
-  const char *const set_by = "; start from the _INIT macro or the _init function";
+  const char *const set_by = "; set it to the size of the struct, as the _INIT macro does";
   if (size < sizeof(size_t))
     throw det::Error(det::Code::invalid, std::string(name) + ".struct_size is not set" + set_by);
   if (size > most || size % alignof(Struct) != 0)
@@ -163,11 +163,10 @@ Options read_options(const Options *given, const Options &defaults, const char *
   options.struct_size = sizeof options;
   if constexpr (requires { options.reserved; }) {
     if (options.reserved != 0)
-      throw det::Error(
-          det::Code::unsupported,
-          std::string(name) + ".reserved is " + std::to_string(options.reserved) +
-              ", which a later release may know; leave it at 0, as the _INIT macro and "
-              "the _init function do");
+      throw det::Error(det::Code::unsupported,
+                       std::string(name) + ".reserved is " + std::to_string(options.reserved) +
+                           ", which a later release may know; leave it at 0, as the _INIT macro "
+                           "does");
   }
   return options;
 }

@@ -65,8 +65,8 @@ std::vector<Tensor> tensors_from(const det_tensor *given, size_t count, const Wh
     if (next->struct_size != step)
       throw det::Error(det::Code::invalid,
                        "tensor " + std::to_string(i) +
-                           ": its struct_size is not that of the first; start each from the _INIT "
-                           "macro or the _init function");
+                           ": its struct_size is not that of the first; set both to the size of "
+                           "the struct, as the _INIT macro does");
     tensors.push_back(tensor_from(each, whole));
   }
   return tensors;

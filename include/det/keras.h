@@ -130,7 +130,7 @@ typedef det_status (*det_keras_next)(void *reading, det_nn_batch *out, void *use
 /** Ends to read a stream. */
 typedef void (*det_keras_close)(void *reading, void *user_data);
 
-/** What a trial is trained or validated with: arrays, which are cut into batches; a sequence of
+/** The data of training or validation: arrays, which are cut into batches; a sequence of
  * batches that can be asked for by their number, of det_keras_per_slot_batch_size() records each;
  * or a stream of them, one after the other. Of several ranks each has its share of the batches of
  * the first two, and a stream gives the rank's own. */

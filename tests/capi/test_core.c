@@ -357,7 +357,8 @@ static void features_are_told(void **state) {
 static void options_without_a_size_are_refused(void **state) {
   struct fixture *f = *state;
   f->options.struct_size = 0;
-  assert_fails(det_core_init(&f->options, &f->core, &f->err), DET_E_INVALID, "struct_size");
+  assert_fails(det_core_init(&f->options, &f->core, &f->err), DET_E_INVALID,
+               "struct_size is not set; set it to the size of the struct");
 }
 
 static void options_of_an_absurd_size_are_refused_unread(void **state) {

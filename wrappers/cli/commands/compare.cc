@@ -23,7 +23,7 @@ namespace {
 // What became of each metric of a trial.
 struct MetricSummary {
   std::string group, metric;
-  Json last, lowest, highest;  // null without a finite value, but for the last
+  Json last, lowest, highest;  // lowest, highest: null where no value is finite
   Json last_steps, lowest_steps, highest_steps;
   int64_t values = 0;
 

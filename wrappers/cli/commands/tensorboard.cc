@@ -47,8 +47,7 @@ namespace det::cli {
 
 namespace {
 
-// What TensorBoard is given to read: the directories of experiments, and copies of what is in
-// buckets.
+// The directories that TensorBoard reads: those of experiments, and copies of files in buckets.
 class TensorboardLogdir {
  public:
   // Finds them; what is in buckets comes with refresh(), with the secrets that the store in
@@ -243,8 +242,8 @@ void fetch_copies(const ChildProgram &board, TensorboardLogdir &logdir) {
   logdir.refresh(&progress);
 }
 
-// What is new, until TensorBoard has ended; passes on signals. A failure is told, and no reason to
-// stop.
+// Copies new files until TensorBoard has ended, and passes signals on. Reports a failure and
+// continues.
 void follow_copies(const ChildProgram &board, TensorboardLogdir &logdir,
                    std::chrono::milliseconds interval) {
   struct BoardEnded {};

@@ -202,7 +202,7 @@ std::vector<Curve> choose_curves(int64_t trial, std::vector<Curve> curves,
   return chosen;
 }
 
-// Where all of them are in one group: the others need not be read.
+// The group that all of them are in, if it is one. The other groups need not be read.
 std::optional<std::string> only_group(const MetricNames &known,
                                       const std::vector<std::string> &arguments) {
   for (const auto &listed : known.groups) {

@@ -48,7 +48,7 @@ void *open_library(std::string &why) {
   constexpr int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
   std::error_code unknown;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path();
-  // Where it is installed, and where it lies in a build folder.
+  // Beside the installed program, or in a build folder.
   for (const auto &file :
        {folder / DET_PICTURE_FOLDER / library, folder / "plot/picture" / library}) {
     if (!std::filesystem::exists(file, unknown)) continue;
@@ -73,7 +73,7 @@ std::optional<PictureFormat> picture_format(const std::string &name) {
   return std::nullopt;
 }
 
-// Null where the library is not there or not of this build; `why` is told what is missing then.
+// Null if the library is missing or of another build. Then `why` says which.
 const PictureEntry *find_pictures(std::string &why) {
   void *const handle = open_library(why);
   if (!handle) return nullptr;
@@ -284,7 +284,7 @@ std::string iterm_picture(const std::string &png, int columns) {
          ";width=" + std::to_string(columns) + ";preserveAspectRatio=1:" + to_base64(png) + "\a";
 }
 
-// What the terminal is sent for the figure, in its width. Throws Failure.
+// The bytes that show the figure in the width of the terminal. Throws Failure.
 std::string picture_for(const Figure &figure, const PictureTerminal &pictures,
                         const Terminal &terminal) {
   const int columns = std::clamp(terminal.width - 1, 10, most_columns);

@@ -35,7 +35,7 @@ namespace det::cli {
 
 namespace {
 
-// What there is to show of an experiment that `det run` runs.
+// Shows the state of an experiment that `det run` runs.
 class RunView {
  public:
   RunView(launcher::Supervisor &supervisor, engine::Experiments &experiments,
@@ -203,7 +203,8 @@ void RunView::count_trials() {
   best_ = best ? std::optional(BestTrial{best->trial_id, best->value}) : std::nullopt;
 }
 
-// Of one that `det run` does not run any more; `resume` is the command that goes on with it.
+// The summary of an experiment that `det run` no longer runs. `resume` is the command that resumes
+// it.
 RunSummary summary_of(Client &client, const RunState &state, const std::string &resume) {
   RunSummary summary;
   summary.experiment_id = state.experiment_id;
