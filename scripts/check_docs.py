@@ -38,7 +38,7 @@ def rows_of_map():
     """The same of the tables: a row that begins with dots has arguments of the names above it."""
     names = []
     text = (root / "docs/api-map.md").read_text()
-    for line in text[: text.index("## What has no counterpart")].splitlines():
+    for line in text[: text.index("## Functions without a counterpart")].splitlines():
         cells = [cell.strip() for cell in line.split("|")]
         if len(cells) < 5 or cells[1] in ("Python", "---"):
             continue
