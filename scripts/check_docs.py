@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what the written pages promise: README shows a tested example, docs/api-map.md and docs/errors.md
+"""Checks what the written pages promise: README shows tested examples, docs/api-map.md and docs/errors.md
 name every function and code of the headers and nothing else, and docs/api-map.md has each name of the
 Python reference (tests/data/seed) with its arguments and defaults, and nothing else."""
 
@@ -59,9 +59,11 @@ for name, argument in sorted(written - reference):
     failures.append(
         f"docs/api-map.md has a row for {argument and f'argument {argument} of '}{name}, which the reference has not")
 
-snippet = re.search(r"```c\n(.*?)```", (root / "README.md").read_text(), re.DOTALL)
-if snippet is None or snippet.group(1) != (root / "examples/c/minimal.c").read_text():
-    failures.append("the first C snippet of README.md is not the text of examples/c/minimal.c")
+readme = (root / "README.md").read_text()
+for language, example in ("c", "c/minimal.c"), ("cpp", "cpp/minimal.cc"), ("python", "python/minimal.py"):
+    snippet = re.search(rf"```{language}\n(.*?)```", readme, re.DOTALL)
+    if snippet is None or not (root / "examples" / example).read_text().endswith(snippet[1]):
+        failures.append(f"the first block of {language} in README.md is not the program of examples/{example}")
 
 for page in [root / "README.md", root / "CONTRIBUTING.md", *sorted(root.glob("docs/*.md"))]:
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
