@@ -2,10 +2,7 @@
 """Tries what README's table says of detcore, MLflow, W&B and Optuna: a program of 200 steps is killed in the
 middle, and started again as each one's documentation says. Prints what was kept, and where the second start began.
 usage: rivals.py PYTHON_WITH_THE_OTHERS PREFIX_OF_DETCORE
-
-    python3 -m venv others && others/bin/pip install mlflow wandb optuna
-    meson install -C build --destdir or --prefix of your choice
-"""
+The others come from the package index: python3 -m venv others && others/bin/pip install mlflow wandb optuna"""
 
 import os
 import re
@@ -64,24 +61,23 @@ import wandb
 run = wandb.init(project="rival", mode="offline", id="rival", resume="allow")
 """, "run.step", 'run.log({"loss": (weight - 3) ** 2}, step=step)', "run.finish()\n")
 
+# Its file is a log of blocks of 32 KiB, as LevelDB has them: a checksum, a length and a kind before each piece.
 WANDB_LOOK = """
-import glob
+import glob, struct
 from wandb.proto import wandb_internal_pb2 as records
-from wandb.sdk.internal.datastore import DataStore
 for path in sorted(glob.glob("wandb/offline-run-*/*.wandb")):
-    store, count, ended = DataStore(), 0, False
-    store.open_for_scan(path)
-    while True:
-        try:
-            data = store.scan_data()
-        except AssertionError:
-            break
-        if data is None:
-            break
-        record = records.Record.FromString(data)
-        count += record.WhichOneof("record_type") == "history"
-        ended |= record.WhichOneof("record_type") == "exit"
-    print("ended" if ended else "not ended", count, "reports")
+    data, at, record, kinds = open(path, "rb").read(), 7, b"", []
+    while at + 7 <= len(data):
+        if 32768 - at % 32768 < 7:
+            at += 32768 - at % 32768
+            continue
+        _, length, kind = struct.unpack_from("<IHB", data, at)
+        record += data[at + 7 : at + 7 + length]
+        at += 7 + length
+        if kind in (1, 4):
+            kinds.append(records.Record.FromString(record).WhichOneof("record_type"))
+            record = b""
+    print("ended" if "exit" in kinds else "not ended", kinds.count("history"), "reports")
 """
 
 OPTUNA = program("""
@@ -116,7 +112,7 @@ def attempt(name, python, text, look, environment):
         begins = re.search(r"second start.*", second.stdout)
         left = run(look, place, environment).stdout.strip()
         print(f"{name}, killed after step {KILLED_AT}: {kept}; {begins[0] if begins else second.stdout}, "
-              f"left with {second.returncode}: {left}".replace("\n", " / "))
+              f"left with {second.returncode}: {left}".replace("\n", ", "), flush=True)
 
 
 def main():
@@ -126,7 +122,8 @@ def main():
     package = Path(__file__).resolve().parents[2] / "wrappers/python"
     mine = {"LD_LIBRARY_PATH": str(libraries), "PYTHONPATH": str(package)}
     attempt("detcore", sys.executable, DETCORE,
-            ["sh", "-c", f"{prefix}/bin/det ls; {prefix}/bin/det metrics 1 loss --csv | tail -n +2 | wc -l"], mine)
+            ["sh", "-c", f"{prefix}/bin/det sync >/dev/null; {prefix}/bin/det ls --json | grep -o 'state[^,]*';"
+             f"echo $({prefix}/bin/det metrics 1 loss --csv | tail -n +2 | wc -l) reports"], mine)
     for name, text, look in (("MLflow", MLFLOW, MLFLOW_LOOK), ("W&B, offline", WANDB, WANDB_LOOK),
                              ("Optuna", OPTUNA, OPTUNA_LOOK)):
         attempt(name, others, text, [others, "-c", look], {})
