@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Checks what the written pages promise: README shows tested examples, docs/api-map.md and docs/errors.md
 name every function and code of the headers and nothing else, and docs/api-map.md has each name of the
-Python reference (tests/data/seed) with its arguments and defaults, and nothing else."""
+Python reference (tests/data/seed) with its arguments and defaults, and nothing else. What pages quote
+from the code is there (scripts/check_quotes.py)."""
 
 import re
 import sys
 from pathlib import Path
+
+from check_quotes import finds as quotes_not_found
 
 root = Path(sys.argv[1])
 failures = []
@@ -69,6 +72,8 @@ for page in [root / "README.md", root / "CONTRIBUTING.md", *sorted(root.glob("do
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
         if not (page.parent / target).exists():
             failures.append(f"{page.relative_to(root)} links to {target}, which does not exist")
+
+failures += quotes_not_found(root)
 
 print("\n".join(failures))
 sys.exit(1 if failures else 0)
