@@ -2,8 +2,8 @@
 """Checks that what pages quote from the code is still there.
 
 In docs/troubleshooting.md each code span in the first column of a table "Message" must be in a text of the
-sources; `...` stands for what varies. In docs/limits.md each cell of a column "Source" is `FILE`: `TEXT`, and FILE
-must have TEXT.
+sources; `...` stands for what varies. In docs/limits.md and docs/upgrading.md each cell of a column "Source" is
+`FILE`: `TEXT`, and FILE must have TEXT.
 
 Usage: check_quotes.py ROOT"""
 
@@ -76,7 +76,11 @@ def limit_finds(root, page):
 
 
 def finds(root):
-    return [*message_finds(root, root / "docs/troubleshooting.md"), *limit_finds(root, root / "docs/limits.md")]
+    return [
+        *message_finds(root, root / "docs/troubleshooting.md"),
+        *limit_finds(root, root / "docs/limits.md"),
+        *limit_finds(root, root / "docs/upgrading.md"),
+    ]
 
 
 if __name__ == "__main__":
