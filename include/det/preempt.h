@@ -1,8 +1,8 @@
 /**
  * @file
- * @brief Being asked to stop: pause, cancel, a scheduler, a spot machine (seed: PreemptContext).
+ * @brief Asks whether the run should stop: after a pause, a cancel, or a notice from a scheduler.
  *
- * A `det_preempt_context` is a view borrowed from `det_core`, valid until det_core_free().
+ * A `det_preempt_context` is a view borrowed from `det_core`. It is valid until det_core_free().
  */
 #ifndef DET_PREEMPT_H
 #define DET_PREEMPT_H
@@ -11,51 +11,75 @@
 
 DET_BEGIN_DECLS
 
-/** View of the preemption signal; borrowed from det_core_preempt(). */
+/** View of the preemption signal. Borrowed from det_core_preempt(). Follows PreemptContext. */
 typedef struct det_preempt_context det_preempt_context;
 
-/** Who calls det_preempt_should_preempt() and who decides (seed: PreemptMode). */
+/** Sets which ranks call det_preempt_should_preempt(), and which one decides. Follows
+ * PreemptMode. */
 typedef int32_t det_preempt_mode;
-#define DET_PREEMPT_MODE_WORKERS_ASK_CHIEF 0 /**< All ranks in step; the chief decides for all. */
-#define DET_PREEMPT_MODE_CHIEF_ONLY 1        /**< The chief alone; elsewhere DET_E_STATE. */
+#define DET_PREEMPT_MODE_WORKERS_ASK_CHIEF 0 /**< All ranks call it; the chief decides for all. */
+#define DET_PREEMPT_MODE_CHIEF_ONLY 1        /**< Only the chief; other ranks get DET_E_STATE. */
 #define DET_PREEMPT_MODE_WORKERS_ASK_MASTER \
-  2 /**< Each rank for itself; answers may differ in time. */
+  2 /**< Each rank asks for itself; answers may differ in time. */
 
-/** Whether to stop now (seed: should_preempt, auto_ack on). Cheap enough for every batch: one
- * process pays a few nanoseconds, ranks that ask their chief one small broadcast. The first true
- * answer also tells the master that this process will leave unfinished and expects to be started
- * again: in WORKERS_ASK_CHIEF mode on the chief, whose failure to do so is an error on every rank.
- * Once true it stays true. Who calls it is set by the mode; it blocks only where ranks wait for
- * their chief.
- * @return DET_OK (go on); DET_PREEMPTED (save a checkpoint and leave); DET_E_STATE (closed, or not
- * this rank's call); DET_E_UNAVAILABLE, DET_E_BUSY (the acknowledgement failed; it is tried again
- * by the next call); what the communicator fails with.   @since 0.1 */
+/** Asks whether this run should stop now.
+ *
+ * Call it after every batch. A process without ranks pays a few nanoseconds. Ranks that ask their
+ * chief pay one small broadcast. Once the answer is "stop", it stays so.
+ *
+ * The first such answer also tells the master that this process leaves unfinished, to be started
+ * again. In the mode WORKERS_ASK_CHIEF the chief does that. If it fails, every rank gets the
+ * error.
+ *
+ * The mode sets which ranks may call it. It blocks only while ranks wait for their chief.
+ * Follows PreemptContext.should_preempt() with `auto_ack`.
+ * @retval DET_OK             Continue to train.
+ * @retval DET_PREEMPTED      Save a checkpoint and leave.
+ * @retval DET_E_STATE        The core is closed, or the mode does not let this rank call.
+ * @retval DET_E_UNAVAILABLE  The master did not take the notice. The next call tries again.
+ * @retval DET_E_BUSY         The same, for a store that another process holds.
+ * @return Also any failure of the communication between ranks.
+ * @since 0.1 */
 DET_API det_status det_preempt_should_preempt(det_preempt_context *preempt,
                                               det_error *err) DET_NOEXCEPT;
 
-/** As det_preempt_should_preempt(), without telling the master (seed: auto_ack=False). Whoever
- * then leaves because of it calls det_preempt_acknowledge() first.   @since 0.1 */
+/** Asks whether this run should stop, without telling the master.
+ *
+ * A program that then stops calls det_preempt_acknowledge() before it leaves. Everything else is as
+ * for det_preempt_should_preempt(). Follows PreemptContext.should_preempt() with
+ * `auto_ack=False`.
+ * @return As det_preempt_should_preempt().
+ * @since 0.1 */
 DET_API det_status det_preempt_should_preempt_no_ack(det_preempt_context *preempt,
                                                      det_error *err) DET_NOEXCEPT;
 
-/** Tells the master that this process will leave unfinished and expects to be started again
- * (seed: acknowledge_preemption_signal). Blocks for one request. Repeats do nothing. With no
- * signal pending it is refused, since the trial's end would then be taken for a pause. One rank is
- * enough: the acknowledgement is the run's. After a power cut the run counts as killed all the
- * same.
- * @return DET_OK; DET_E_STATE (no signal pending, or closed); DET_E_UNAVAILABLE, DET_E_BUSY;
- * DET_E_UNSUPPORTED (a rank that cannot reach the master).
+/** Tells the master that this process leaves unfinished, to be started again.
+ *
+ * One rank is enough, because the acknowledgement is the run's. A repeat does nothing. Without a
+ * pending signal the call is rejected, because the master would take the trial's end for a pause.
+ * After a power cut the run counts as killed all the same. Blocks for one request.
+ * Follows PreemptContext.acknowledge_preemption_signal().
+ * @retval DET_OK             The master has it.
+ * @retval DET_E_STATE        No signal is pending, or the core is closed.
+ * @retval DET_E_UNAVAILABLE  The master does not answer. Call again.
+ * @retval DET_E_BUSY         Another process holds the store. Call again.
+ * @retval DET_E_UNSUPPORTED  This rank cannot reach the master.
  * @since 0.1 */
 DET_API det_status det_preempt_acknowledge(det_preempt_context *preempt,
                                            det_error *err) DET_NOEXCEPT;
 
-/** Raises the signal from inside the process, as a pause from outside would; for hosts with their
- * own signal handling. Async-signal-safe, any thread, does not block. Any rank: in
- * WORKERS_ASK_CHIEF mode the chief learns of it with that rank's next call, and then all do; in
- * CHIEF_ONLY mode only the chief's counts.
- * @return DET_OK; DET_E_INVALID (NULL); DET_E_STATE (closed); DET_E_UNSUPPORTED (on a rank of
- * another machine that cannot reach the chief's store: call it on rank 0, or see det_core_init()).
- * No message is written.
+/** Raises the signal from inside the process, as a pause from outside does.
+ *
+ * It is for hosts that handle signals themselves. Any thread and any signal handler may call it
+ * (async-signal-safe). It does not block, and writes no message.
+ *
+ * Any rank may call it. In the mode WORKERS_ASK_CHIEF the chief sees it at that rank's next call,
+ * and then all ranks stop. In the mode CHIEF_ONLY only the chief's call counts.
+ * @retval DET_OK             The signal is raised.
+ * @retval DET_E_INVALID      `preempt` is NULL.
+ * @retval DET_E_STATE        The core is closed.
+ * @retval DET_E_UNSUPPORTED  This rank runs on another machine and cannot reach the chief's store.
+ *                            Call it on rank 0, or see det_core_init().
  * @since 0.1 */
 DET_API det_status det_preempt_request(det_preempt_context *preempt) DET_NOEXCEPT;
 
