@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the code blocks and commands of README and docs/ against what `meson install` gives.
-# Usage: run.sh SOURCE BUILD [PAGE...]
+# Usage: run.sh SOURCE BUILD [PAGE|FOLDER...]
 . "${0%/*}/../install/prefix.sh"
 shift 2
 # Python programs have the package of the sources, and the libraries that its tests have as well.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs each fenced block of README.md and docs/*.md, or of the pages that are named.
+"""Runs each fenced block of README.md, docs/*.md and docs/tutorials/*.md, or of the pages and folders that are named.
 
 What the language of a block says:
-  c, cpp  a whole program is compiled; it is run where the page does so
+  c, cpp  a whole program is compiled; it is run where the page does so. A header, of which `file:` says so, is kept
   python  is a whole program, which is run unless it is kept for the blocks below
   sh      is run by sh -eu
   yaml    is what `det config check` finds nothing wrong with
@@ -21,23 +21,34 @@ A comment in front of it says more:
                             folder, and is read (`.`) in front of it or of each command
   <!-- from: PATH -->       the block is lines of this file of the repository, which a test runs, as far in as may
                             be; `...` stands for lines in between
+  <!-- until: TEXT -->      the last command of the transcript has printed TEXT; if the transcript ends with ^C, the
+                            command is then interrupted as by that key, else it runs beside the blocks below
+  <!-- rest of: TEXT -->    the block is what the command that `until: TEXT` left running prints after TEXT, to its end
+At the top of a page:
+  <!-- needs: COMMAND -->   if the command fails, no block of the page is run; alone, such a page is skipped
+  <!-- python: NAME -->     `python3` is that of the Python environment .venv-NAME
 Of every `det COMMAND` within a text, the command and the options have to be there.
-Each page has a folder and a HOME of its own, in which its blocks are run in their order."""
+Each page has its own folder and HOME, in which its blocks are run in their order. In a tutorial they are typed into one
+shell: the directory and the variables that a block leaves hold for the next one.
+Several pages are run at once."""
 
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import textwrap
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 source, build, folder = (Path(argument) for argument in sys.argv[1:4])
-named = [source / name for name in sys.argv[4:]]
-pages = named or [source / "README.md", *sorted(source.glob("docs/*.md"))]
 frames = source / "tests/docs/in"
 warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-variable"]
-failures = 0
+limit = 3600  # seconds; it only ends what hangs
+signal.signal(signal.SIGINT, signal.default_int_handler)  # else commands may ignore it, too
 
 
 class Failure(Exception):
@@ -66,9 +77,11 @@ def blocks(page):
 
 
 def run(command, place, environment):
-    result = subprocess.run(command, cwd=place, env=environment, timeout=120, text=True, errors="replace",
-                            stdin=subprocess.DEVNULL, capture_output=True)
-    return result.returncode, result.stdout + result.stderr
+    # The reader of a tutorial sees both outputs in their order.
+    errors = subprocess.STDOUT if "SHELL_STATE" in environment else subprocess.PIPE
+    result = subprocess.run(command, cwd=place, env=environment, timeout=limit, text=True, errors="replace",
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
+    return result.returncode, result.stdout + (result.stderr or "")
 
 
 def succeed(command, place, environment):
@@ -96,6 +109,9 @@ def frame(marks):
 
 
 def compile_with(compiler, suffix, package, text, marks, place, environment):
+    if Path(marks.get("file", "")).suffix in (".h", ".hpp"):
+        (place / marks["file"]).write_text(text)
+        return
     program = place / (Path(marks.get("file", marks.get("in", "block"))).stem)
     whole = frame(marks).replace("  /* BLOCK */\n", text) if "in" in marks else text
     program.with_suffix(suffix).write_text(whole)
@@ -114,13 +130,28 @@ def compile_cpp(*block):
     compile_with(["c++", "-std=c++17"], ".cc", "detcore-cpp", *block)
 
 
+def typed(text, environment):
+    """The text, and in a tutorial what keeps the directory and the variables that it leaves."""
+    return f"trap 'env -0 >\"$SHELL_STATE\"' EXIT\n{text}" if "SHELL_STATE" in environment else text
+
+
+def keep(environment):
+    """Takes over what a shell left in a tutorial."""
+    state = Path(environment.get("SHELL_STATE", "/nonexistent"))
+    if state.exists():
+        pairs = (pair.split("=", 1) for pair in state.read_text().split("\0") if "=" in pair)
+        environment |= {name: value for name, value in pairs if name not in ("_", "SHLVL")}
+        state.unlink()
+
+
 def shell(text, marks, place, environment):
     if text.startswith("#!"):
         script = place / marks["file"]
         script.write_text(text)
         script.chmod(0o755)
         text = ""
-    succeed(["sh", "-euc", frame(marks) + text], place, environment)
+    succeed(["sh", "-euc", typed(frame(marks) + text, environment)], place, environment)
+    keep(environment)
 
 
 def run_python(text, marks, place, environment):
@@ -130,14 +161,78 @@ def run_python(text, marks, place, environment):
         succeed(["python3", script], place, environment)
 
 
+class Started:
+    """A command that runs beside what follows, as in a second terminal."""
+
+    def __init__(self, command, place, environment):
+        self.command, self.output, self.shown = command, "", 0
+        self.process = subprocess.Popen(["sh", "-c", command], cwd=place, env=environment, text=True, errors="replace",
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        start_new_session=True)
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.output += line
+
+    def wait_until(self, text):
+        end = time.monotonic() + limit
+        while text not in self.output:
+            if not self.reader.is_alive() or time.monotonic() > end:
+                raise Failure(f"$ {self.command}\ndid not print '{text}':\n{self.output}")
+            time.sleep(0.01)
+        self.shown = self.output.index(text) + len(text)
+        self.shown += len(self.output[self.shown:].partition("\n")[0])
+
+    def interrupt(self):
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def rest(self):
+        """What it printed after the text, once it has ended."""
+        self.process.wait(limit)
+        self.reader.join(limit)
+        return self.output[self.shown:]
+
+    def end(self):
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+
+
+def compare(command, output, expected):
+    pattern = "\n" + re.escape(expected.strip("\n").rstrip())
+    pattern = re.sub(r"\\?\n\\\.\\\.\\\.(?=\\?\n|$)", r"(\n.*)*", pattern).replace(r"\.\.\.", ".*")
+    pattern = re.sub(r"(\\ )+\d+s\b", r" +[\\d.]+m?s", pattern)
+    if not re.fullmatch(pattern, "\n" + output.strip("\n").rstrip()):
+        raise Failure(f"$ {command}\nprints\n{output}\nand not\n{expected}")
+
+
 def transcript(text, marks, place, environment):
-    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+    if "rest of" in marks:
+        started = running[environment["HOME"]].pop(marks["rest of"])
+        compare(started.command, started.rest(), text)
+        return
+    parts = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
+    for number, part in enumerate(parts, 1):
         command, _, expected = part.partition("\n")
-        output = run(["sh", "-c", frame(marks) + command], place, environment)[1]
-        pattern = re.escape(expected.rstrip()).replace("\\\n\\.\\.\\.", "(\n.*)*").replace(r"\.\.\.", ".*")
-        pattern = re.sub(r"(\\ )+\d+s\b", r" +[\\d.]+m?s", pattern)
-        if not re.fullmatch(pattern, output.rstrip()):
-            raise Failure(f"$ {command}\nprints\n{output}\nand not\n{expected}")
+        if "until" not in marks or number < len(parts):
+            output = run(["sh", "-c", typed(frame(marks) + command, environment)], environment["PWD"], environment)[1]
+            keep(environment)
+            compare(command, output, expected)
+            continue
+        started = Started(frame(marks) + command, environment["PWD"], environment)
+        beside = running.setdefault(environment["HOME"], {})
+        beside[marks["until"]] = started
+        started.wait_until(marks["until"])
+        if expected.rstrip().endswith("^C"):
+            started.interrupt()
+            started.rest()
+            compare(command, started.output, re.sub(r"\^C\s*$", "", expected))
+        else:
+            compare(command, started.output[: started.shown], expected)
 
 
 def check_yaml(text, marks, place, environment):
@@ -164,38 +259,75 @@ def check_commands(page, place, environment):
 
 kinds = {"c": compile_c, "cpp": compile_cpp, "python": run_python, "sh": shell, "yaml": check_yaml, "json": check_json,
          "": transcript}
-for page in pages:
-    place = folder / page.stem
+running = {}  # by the HOME of a page, what its transcripts left running
+
+
+def run_page(page):
+    """Runs its blocks. Returns what is to be printed, the number of failures, and why it was skipped."""
+    name = page.relative_to(source)
+    place = folder / str(name.with_suffix("")).replace("/", "-")
     home = place / "home"
     home.mkdir(parents=True)
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith(("DET_", "XDG_")) and name != "MALLOC_PERTURB_"}
-    environment |= {"HOME": str(home), "SOURCE": str(source), "BUILD": str(build), "LC_ALL": "C.UTF-8"}
+    environment |= {"HOME": str(home), "SOURCE": str(source), "BUILD": str(build), "LC_ALL": "C.UTF-8",
+                    "PWD": str(place)}
+    if name.parent.name == "tutorials":
+        environment["SHELL_STATE"] = str(home / "shell_state")
+    of_page = dict(re.findall(r"^<!-- (needs|python): (.*) -->$", page.read_text(), re.MULTILINE))
+    lines, failures = [], 0
+    if "python" in of_page:
+        environments = os.environ.get("DETCORE_VENV_" + of_page["python"].upper(), source / f".venv-{of_page['python']}")
+        environment["PATH"] = f"{environments}/bin:{environment['PATH']}"
     try:
         check_commands(page, place, environment)
+        if "needs" in of_page and run(["sh", "-c", of_page["needs"]], place, environment)[0] != 0:
+            return [f"{name}: not run: '{of_page['needs']}' fails here"], 0, f"{name} needs '{of_page['needs']}'"
     except Failure as error:
         failures += 1
-        print(f"{page.relative_to(source)}: FAILED: {error}")
+        lines.append(f"{name}: FAILED: {error}")
     for line, language, marks, text in blocks(page):
-        where = f"{page.relative_to(source)}:{line}"
+        where = f"{name}:{line}"
         try:
-            if unknown := marks.keys() - {"not run", "file", "from", "in"}:
+            if unknown := marks.keys() - {"not run", "file", "from", "in", "until", "rest of", "needs", "python"}:
                 raise Failure(f"there is no mark '{unknown.pop()}'")
             if "not run" in marks:
-                print(f"{where}: not run: {marks['not run']}")
+                lines.append(f"{where}: not run: {marks['not run']}")
             elif "from" in marks:
                 check_excerpt(text, marks["from"])
-                print(f"{where}: {language}: as in {marks['from']}")
+                lines.append(f"{where}: {language}: as in {marks['from']}")
             elif language == "text":
-                print(f"{where}: text")
+                lines.append(f"{where}: text")
             elif language not in kinds:
                 raise Failure(f"there is no way to run '{language}'")
-            elif language == "" and not text.startswith("$ "):
+            elif language == "" and not text.startswith("$ ") and "rest of" not in marks:
                 raise Failure("is no transcript; mark it as text")
             else:
-                kinds[language](text, marks, place, environment)
-                print(f"{where}: {language or 'transcript'}: run")
+                kinds[language](text, marks, Path(environment["PWD"]), environment)
+                lines.append(f"{where}: {language or 'transcript'}: run")
         except (Failure, OSError, KeyError, subprocess.TimeoutExpired) as error:
             failures += 1
-            print(f"{where}: FAILED: {error}")
-sys.exit(1 if failures else 0)
+            lines.append(f"{where}: FAILED: {error}")
+    for started in running.get(str(home), {}).values():
+        started.end()
+    return lines, failures, None
+
+
+def pages_of(names):
+    for name in names:
+        path = source / name
+        yield from sorted(path.glob("*.md")) if path.is_dir() else [path]
+
+
+pages = list(pages_of(sys.argv[4:] or ["README.md", "docs", "docs/tutorials"]))
+failed, skipped = 0, []
+with ThreadPoolExecutor(max(2, os.cpu_count() or 1)) as pool:
+    for lines, failures, skip in pool.map(run_page, pages):
+        if lines:
+            print("\n".join(lines), flush=True)
+        failed += failures
+        skipped += [skip] if skip else []
+if skipped and len(skipped) == len(pages):
+    print("; ".join(skipped))
+    sys.exit(77)
+sys.exit(1 if failed else 0)
