@@ -21,8 +21,8 @@ A comment in front of it says more:
                             folder, and is read (`.`) in front of it or of each command
   <!-- from: PATH -->       the block is lines of this file of the repository, which a test runs, as far in as may
                             be; `...` stands for lines in between
-  <!-- until: TEXT -->      the last command of the transcript has printed TEXT; if the transcript ends with ^C, the
-                            command is then interrupted as by that key, else it runs beside the blocks below
+  <!-- until: TEXT -->      the last command of the transcript is followed until it has printed TEXT; it is then
+                            interrupted, as by the key, if ^C begins a line; else it runs beside the blocks below
   <!-- rest of: TEXT -->    the block is what the command that `until: TEXT` left running prints after TEXT, to its end
 At the top of a page:
   <!-- needs: COMMAND -->   if the command fails, no block of the page is run; alone, such a page is skipped
@@ -227,10 +227,10 @@ def transcript(text, marks, place, environment):
         beside = running.setdefault(environment["HOME"], {})
         beside[marks["until"]] = started
         started.wait_until(marks["until"])
-        if expected.rstrip().endswith("^C"):
+        if "\n^C" in expected:
             started.interrupt()
             started.rest()
-            compare(command, started.output, re.sub(r"\^C\s*$", "", expected))
+            compare(command, started.output, re.sub(r"^\^C\n?", "", expected, flags=re.MULTILINE))
         else:
             compare(command, started.output[: started.shown], expected)
 
