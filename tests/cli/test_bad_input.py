@@ -60,7 +60,7 @@ def ids_of_another_kind_are_told_apart(filled):
         assert f"is checkpoint {filled.uuid}, and no trial; it is of trial 1" in message, message
     for command in OF_EXPERIMENTS:
         for text in (filled.uuid, "run-7", "0", "-1", "1.5", "", "x" * 5000):
-            assert "is no id" in filled.run(*command.split(), text, expect=2), (command, text)
+            assert "is not an ID" in filled.run(*command.split(), text, expect=2), (command, text)
 
 
 @test

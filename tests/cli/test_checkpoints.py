@@ -18,7 +18,7 @@ def a_checkpoint_of_the_store_is_fetched_by_the_beginning_of_its_id(store):
     target = os.path.join(store.home, "model")
     assert store.run("checkpoints", "get", uuid[:8], target) == target + "\n"
     assert sorted(os.listdir(target)) == sorted(only_checkpoint(store)["resources"])
-    assert store.run("checkpoints", "verify", uuid[:8]).startswith(uuid + " is as it was stored, ")
+    assert store.run("checkpoints", "verify", uuid[:8]).startswith(uuid + " is intact, ")
     shown = store.on_terminal("checkpoints", "get", uuid, target)
     assert "fetching  100 %" in shown and shown.endswith(target + "\r\n"), shown
 

@@ -129,7 +129,7 @@ def the_command_may_come_from_run(store):
     with open(path, "w") as file:
         file.write("searcher: {name: single, metric: loss, max_length: 1}\n")
     out = store.run("config", "check", path)
-    assert "warning: 'entrypoint' is missing" in out and "behind '--'" in out, out
+    assert "warning: 'entrypoint' is missing" in out and "after '--'" in out, out
     assert out.endswith("exp.yaml is complete\n"), out
     assert "max_restarts: 5" in store.run("config", "show", path)
 

@@ -94,7 +94,7 @@ def sync_delivers_what_a_killed_process_reported(store):
     answer = json.loads(store.run("sync", "--json"))
     assert answer["busy"] == 0, answer
     assert [report["metrics"] for report in store.lines("metrics", "1")] == [{"loss": 1}]
-    assert store.run("sync") == "Nothing was left behind.\n"
+    assert store.run("sync") == "No reports are waiting.\n"
 
 
 @test

@@ -46,7 +46,7 @@ def trials_are_steered_by_their_external_id(store):
         database.execute("UPDATE trials SET external_id='7th', state='PAUSED', ended=NULL")
         database.execute("UPDATE experiments SET state='PAUSED', ended=NULL")
     assert "Trial 1 is ACTIVE" in store.run("activate", "7th")
-    assert "is no id" in store.run("activate", "-e", "7th", expect=2)
+    assert "is not an ID" in store.run("activate", "-e", "7th", expect=2)
     assert "Trial 1 is CANCELED" in store.run("kill", "7th")
 
 

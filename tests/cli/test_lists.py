@@ -24,7 +24,7 @@ def lists_end_after_as_many_as_are_wanted(filled):
         assert len(rows(filled, *command, "-n", "1")) == 1
     assert len(filled.lines("checkpoints", "-n", "1")) == 1
     for command in LISTS:
-        assert "is no count" in filled.run(*command, "-n", "0", expect=2)
+        assert "is not a count" in filled.run(*command, "-n", "0", expect=2)
 
 
 @test

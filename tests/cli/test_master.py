@@ -81,7 +81,7 @@ def every_reading_command_works_with_every_version():
                 assert all(isinstance(entry, dict) for entry in master.lines(*command))
             assert "training" in master.run("plot", trial)
             assert list(csv.DictReader(io.StringIO(master.run("metrics", trial, "--csv"))))
-            assert master.run("sync") == "Nothing was left behind.\n"
+            assert master.run("sync") == "No reports are waiting.\n"
 
 
 @test

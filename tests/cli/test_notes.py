@@ -84,7 +84,7 @@ def rm_asks_on_a_terminal(store):
     store.make("complete")
     for text in (b"\n", b"n\n", b"maybe\n"):
         code, shown = answer(store, text)
-        assert code == 0 and r"'dig\x1bits', with 1 trial" in shown and "stays" in shown, shown
+        assert code == 0 and r"'dig\x1bits', with 1 trial" in shown and "is kept" in shown, shown
     assert len(store.lines("ls", "-e")) == 1
     code, shown = answer(store, b"y\n")
     assert code == 0 and "is deleted" in shown, shown
@@ -108,7 +108,7 @@ def unknown_experiments_cannot_be_noted(store):
                     ["archive", "77"], ["unarchive", "77"], ["rm", "-y", "77"]):
         assert "77" in store.run(*command, expect=3)
         command[-2 if len(command) > 2 and command[1] != "-y" else -1] = "run-7"
-        assert "is no id" in store.run(*command, expect=2)
+        assert "is not an ID" in store.run(*command, expect=2)
 
 
 main({})

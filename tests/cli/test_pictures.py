@@ -367,7 +367,7 @@ def ctrl_c_ends_the_wait_with_the_terminal_as_it_was(pictured):
 def a_small_search_tells_nothing_of_importance(searched):
     with contextlib.closing(sqlite3.connect(searched.database())) as database, database:
         database.execute("UPDATE trials SET best_metric = NULL, best_order = 9e999 WHERE id > 108")
-    assert "too small" in searched.run("plot", "2", "--importance", expect=5)
+    assert "too few trials" in searched.run("plot", "2", "--importance", expect=5)
 
 
 main({"pictured": Pictured(), "searched": Searched()})

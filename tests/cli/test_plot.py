@@ -82,7 +82,7 @@ def times_are_those_of_the_day_in_utc(plotted):
     assert plotted.places("1", "2", "-x", "relative") == [
         [60 * step for step in range(10)], [260, 560], [0, 1, 2, 3, 4]]
     assert "--x relative" in plotted.run("plot", "1", "-x", "time", "--log-x", expect=2)
-    assert "there is no axis 'days'" in plotted.run("plot", "1", "-x", "days", expect=2)
+    assert "'days' is not an axis" in plotted.run("plot", "1", "-x", "days", expect=2)
 
 
 @test

@@ -194,7 +194,7 @@ def unknown_ids_are_not_found(filled):
 def ids_are_whole_numbers_or_external(filled):
     for text in ("0", "-1", "+1", "1x", "0x1", "1.0", "1e3", " 1", "", "9223372036854775808", "²"):
         for command in (["ls"], ["trials"], ["show", "-e"], ["kill", "-e"], ["compare", "-e"]):
-            assert "is no id" in filled.run(*command, text, expect=2), text
+            assert "is not an ID" in filled.run(*command, text, expect=2), text
         for command in ("show", "metrics", "plot", "logs", "checkpoints", "pause", "kill"):
             assert " trial" in filled.run(command, text, expect=3 if text else 2), (command, text)
 

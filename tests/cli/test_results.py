@@ -150,7 +150,7 @@ def best_says_when_there_is_none(store):
 @test
 def hparams_puts_what_mattered_first(searched):
     lines = searched.run("hparams", "2").splitlines()
-    assert lines[0] == "What mattered for loss (smaller is better) over 8 finished trials"
+    assert lines[0] == "Importance for loss (smaller is better), from 8 finished trials"
     titles = [line for line in lines if re.match(r"\S+  \d\.\d\d, p", line)]
     assert [title.split()[0] for title in titles] == ["opt.name", "opt.lr"], lines
     assert "likely" in titles[0] or "clear" in titles[0]
@@ -188,7 +188,7 @@ def gc_shows_and_deletes_what_is_not_kept(store):
 def unknown_experiments_are_not_found(searched):
     for command in ("trials", "best", "hparams", "gc"):
         assert "77" in searched.run(command, "77", expect=3)
-        assert "is no id" in searched.run(command, "x", expect=2)
+        assert "is not an ID" in searched.run(command, "x", expect=2)
 
 
 @test

@@ -272,7 +272,7 @@ void elsewhere_lines_tell_what_happened(void **) {
   state.running.clear();
   state.state = "PAUSED";
   assert_string_equal(written([&] { display.show(state, start + 33s); }).c_str(),
-                      "trial 9 left\n"
+                      "trial 9 stopped\n"
                       "experiment 3 (digits) PAUSED\n");
 }
 
@@ -320,13 +320,13 @@ void summary_of_a_pause_says_how_to_go_on(void **) {
                       "Experiment 3 PAUSED after 1m35s: digits\n"
                       "Trials            none yet\n"
                       "Best trial        trial 5, loss 0.125\n"
-                      "Checkpoint        none: the best trial saved none, or it was collected\n"
-                      "Go on with        det run --resume 3\n");
+                      "Checkpoint        none: the best trial saved none, or it was deleted\n"
+                      "Resume with       det run --resume 3\n");
   summary.best.reset();
   assert_string_equal(summary_text(summary, Terminal()).c_str(),
                       "Experiment 3 PAUSED after 1m35s: digits\n"
                       "Trials            none yet\n"
-                      "Go on with        det run --resume 3\n");
+                      "Resume with       det run --resume 3\n");
 }
 
 }  // namespace

@@ -22,16 +22,42 @@ def version_is_that_of_the_library(filled):
     assert filled.run("version") == filled.run("--version") == f"det {version}\n"
 
 
+def all_commands(store, *above):
+    """The words of each command, and of each command within one, as the help lists them."""
+    listed = re.search(r"\n\n(.*)\n\nOptions:", store.run(*above, "--help"), re.DOTALL)[1]
+    sections = [part for part in listed.split("\n\n") if not part.startswith(("Usage", "Arguments"))]
+    for section in sections:
+        for name in re.findall(r"^  ([a-z]+)  +\S", section, re.MULTILINE):
+            yield (*above, name)
+            yield from all_commands(store, *above, name)
+
+
 @test
-def help_teaches(filled):
+def help_groups_the_commands(filled):
     text = filled.run("--help")
     assert filled.run() == text
-    for part in ("First steps:", "DET_MASTER", "DET_HOME", "NO_COLOR", "Exit codes:"):
-        assert part in text
-    for command in complete(filled, ""):
-        own = filled.run(command, "--help")
-        assert f"Usage: det {command}" in own
-        assert "det " + command in own.split("Usage:")[1].split("\n", 1)[1] or command == "version"
+    titles = re.findall(r"^(\w.*):$", text, re.MULTILINE)
+    assert titles == ["Start here", "Run and follow", "Look at results", "Checkpoints",
+                      "Steer trials and experiments", "Log in to a master", "Tools", "Options",
+                      "Example"], titles
+    first = re.findall(r"^  ([a-z]+)", text.split("Start here:")[1].split("\n\n")[0], re.MULTILINE)
+    assert first == ["run", "trial", "ls", "show", "plot", "logs", "best", "resume"], first
+    names = [words[0] for words in all_commands(filled) if len(words) == 1]
+    assert len(names) == len(set(names)) and set(names) == set(complete(filled, "")), names
+    assert text.count("\n") < 80, "more than two screenfuls"
+
+
+@test
+def every_help_has_an_example_and_fits(filled):
+    for words in [(), *all_commands(filled)]:
+        text = filled.run(*words, "--help")
+        assert f"\nUsage: {' '.join(('det', *words))} [OPTIONS]" in text, words
+        assert len(re.findall(r"^Examples?:$", text, re.MULTILINE)) == 1, words
+        examples = re.split(r"^Examples?:\n", text, flags=re.MULTILINE)[1].split("\n\n")[0]
+        assert 1 <= examples.count("\n  ") + 1 <= 2 and "det " in examples, (words, examples)
+        leak = re.search(r"(?m)\(1x\)|\bINT\b| in \[|^ +-.*[{}]|:\{", text)
+        assert not leak, (words, leak)
+        assert max(map(len, text.splitlines())) <= 80, (words, max(text.splitlines(), key=len))
 
 
 @test
@@ -40,6 +66,11 @@ def help_is_a_command_too(filled):
     for command in (["plot"], ["config", "check"]):
         assert filled.run("help", *command) == filled.run(*command, "--help")
     assert "did you mean 'metrics'?" in filled.run("help", "metrisc", expect=2)
+    for variable in ("DET_MASTER", "DET_HOME", "NO_COLOR"):
+        assert f"  {variable} " in filled.run("help", "environment")
+    codes = filled.run("help", "exit-codes")
+    assert re.findall(r"^  (\d+)  ", codes, re.MULTILINE) == [str(code) for code in range(9)], codes
+    assert complete(filled, "help", "e") == ["experiments", "export", "environment", "exit-codes"]
 
 
 @test
@@ -51,7 +82,7 @@ def misspelt_words_get_a_suggestion(filled):
         assert f"did you mean '{meant}'? 'det" in filled.run(*words, expect=2), words
     assert "did you mean" not in filled.run("frobnicate", expect=2)
     assert "unknown option '--frob'; 'det ls --help'" in filled.run("ls", "--frob", expect=2)
-    assert "'2' is an argument too many" in filled.run("ls", "1", "2", expect=2)
+    assert "unexpected argument '2'" in filled.run("ls", "1", "2", expect=2)
 
 
 @test
@@ -91,6 +122,8 @@ def completion_knows_commands_and_options(filled):
     assert complete(filled, "metrics", "1", "--cs") == ["--csv"]
     assert complete(filled, "pause", "--m") == ["--master"]
     assert complete(filled, "checkpoint", "") == ["save", "restore"]
+    assert complete(filled, "run", "--slots", "") == []
+    assert complete(filled, "run", "--rules", "") == ["0.33", "0.38"]
     assert complete(filled, "report", "") == complete(filled, "report", "--step", "") == []
     assert complete(filled, "trial", "--preempt-on", "U") == ["USR1", "USR2"]
     assert complete(filled, "completion", "") == ["bash", "zsh", "fish"]
@@ -127,8 +160,8 @@ def completion_offers_checkpoints_where_they_are_wanted(filled):
 def a_value_out_of_range_is_named_and_not_what_follows(filled):
     path = os.path.join(filled.home, "plot file.svg")
     said = filled.run("run", "--slots", "0", path, "--", "./train", expect=2)
-    assert "--slots" in said and "'--'" not in said and "too many" not in said, said
-    assert "'2' is an argument too many" in filled.run("ls", "1", "--", "2", expect=2)
+    assert "--slots" in said and "'--'" not in said and "unexpected" not in said, said
+    assert "unexpected argument '2'" in filled.run("ls", "1", "--", "2", expect=2)
 
 
 @test

@@ -55,7 +55,7 @@ def resume_starts_the_same_command_in_the_same_place(store):
     assert out[0].startswith(f"cd {store.home} && DET_TRIAL_ID=1 "), out
     assert out[1] == os.path.realpath(store.home), out
     assert [run["state"] for run in json.loads(store.run("show", "1", "--json"))["runs"]] == ["died", "ended"]
-    assert "is over" in store.run("resume", "1", expect=5)
+    assert "has ended" in store.run("resume", "1", expect=5)
     assert len(store.lines("ls")) == 1
 
 
@@ -80,7 +80,7 @@ def resume_refuses_what_runs_and_what_is_not_there(store):
 @test
 def wait_tells_how_it_ended(store):
     processes = [store.start("wait") for _ in range(3)]
-    assert "1 of 1 are not over" in store.run("wait", "1", "--timeout", "0.1s", expect=4)
+    assert "1 of 1 have not ended" in store.run("wait", "1", "--timeout", "0.1s", expect=4)
     store.run("pause", "1")
     store.run("cancel", "2")
     store.run("kill", "3")
@@ -130,7 +130,7 @@ def logs_can_be_limited(store):
     assert texts("--since", "2999-01-31T12:00:00Z") == texts("--since", "2999-01-31") == []
     assert "no run 3" in store.run("logs", "same", "--run", "3", expect=3)
     assert store.run("wait", "same") == "Trial 1 is COMPLETED.\n"
-    assert "is over" in store.run("resume", "same", expect=5)
+    assert "has ended" in store.run("resume", "same", expect=5)
     for wrong in (["--since", "tomorrow"], ["--tail", "0"], ["--rank", "-1"], ["--run", "x"], ["--since", "3w"]):
         store.run("logs", "1", *wrong, expect=2)
 

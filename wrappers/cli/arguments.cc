@@ -129,9 +129,8 @@ Failure wrong_arguments(const CLI::App &app, const CLI::ParseError &error) {
   std::erase(words, "--");
   const bool is_too_many =
       dynamic_cast<const CLI::ExtrasError *>(&error) != nullptr && !words.empty();
-  return {ExitCode::usage,
-          (is_too_many ? "'" + words[0] + "' is an argument too many" : error.what()) + "; " +
-              what_it_takes(chosen_command(app))};
+  return {ExitCode::usage, (is_too_many ? "unexpected argument '" + words[0] + "'" : error.what()) +
+                               "; " + what_it_takes(chosen_command(app))};
 }
 
 }  // namespace det::cli

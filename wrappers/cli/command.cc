@@ -28,9 +28,9 @@ constexpr size_t most_bytes = (1 << 20) + 1;
 
 int64_t parse_id(const std::string &text, const std::string &what) {
   if (const auto id = whole_number(text)) return *id;
-  throw Failure(ExitCode::usage, what + " '" + text + "' is no id: ids are whole numbers from 1; " +
-                                     (what == "EXPERIMENT" ? "'det experiments'" : "'det ls'") +
-                                     " lists them");
+  throw Failure(ExitCode::usage,
+                what + " '" + text + "' is not an ID: IDs are whole numbers from 1; " +
+                    (what == "EXPERIMENT" ? "'det experiments'" : "'det ls'") + " lists them");
 }
 
 std::string read_config_text(const std::string &file) {
@@ -60,12 +60,12 @@ std::string read_config_text(const std::string &file) {
 
 int64_t parse_count(const std::string &text) {
   if (const auto count = whole_number(text)) return *count;
-  throw Failure(ExitCode::usage, "'" + text + "' is no count: give a whole number from 1");
+  throw Failure(ExitCode::usage, "'" + text + "' is not a count: give a whole number from 1");
 }
 
 int64_t parse_rank(const std::string &text) {
   if (const auto rank = whole_number(text, 0)) return *rank;
-  throw Failure(ExitCode::usage, "'" + text + "' is no rank: ranks are whole numbers from 0");
+  throw Failure(ExitCode::usage, "'" + text + "' is not a rank: give a whole number from 0");
 }
 
 CLI::Option *add_steps(CLI::App *command, int64_t &steps) {
@@ -73,12 +73,11 @@ CLI::Option *add_steps(CLI::App *command, int64_t &steps) {
     const auto number = whole_number(text, 0);
     if (!number)
       throw Failure(ExitCode::usage,
-                    "'" + text + "' is no number of steps: give a whole one from 0");
+                    "'" + text + "' is not a number of steps: give a whole number from 0");
     steps = *number;
   };
   return command
-      ->add_option_function<std::string>("-s,--step", parse,
-                                         "Steps since the beginning of the trial.")
+      ->add_option_function<std::string>("-s,--step", parse, "The steps since the trial began.")
       ->type_name("STEPS")
       ->required();
 }

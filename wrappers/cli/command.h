@@ -86,6 +86,7 @@ void add_logs_command(CLI::App &app, Session &session);         // logs
 void add_control_commands(CLI::App &app, Session &session);  // pause, activate, cancel, kill, sync
 void add_account_commands(CLI::App &app, Session &session);  // login, logout, whoami
 void add_config_commands(CLI::App &app, Session &session);   // config check, config show
+void add_docs_command(CLI::App &app, Session &session);      // docs
 void add_completion_commands(CLI::App &app, Session &session);  // completion, __complete
 
 }  // namespace det::cli

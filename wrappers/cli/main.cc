@@ -1,9 +1,8 @@
-// `det`: shows and steers what trains. What it shows comes through det/client.h.
+// The main program of `det`, which shows and steers training.
 #include <det/base.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <clocale>
 #include <csignal>
@@ -17,6 +16,7 @@
 #include "core/launcher/cluster_task.h"
 #include "wrappers/cli/arguments.h"
 #include "wrappers/cli/command.h"
+#include "wrappers/cli/help.h"
 #include "wrappers/cli/text/field_text.h"
 
 namespace det::cli {
@@ -24,68 +24,14 @@ namespace det::cli {
 namespace {
 
 constexpr const char *description =
-    "det shows and steers training: experiments, their trials, metrics, checkpoints and logs.";
+    "det shows and steers training: experiments, trials, metrics, checkpoints, logs.";
 
-constexpr const char *main_footer = R"(First steps:
-  det run FILE               a search over many trials on this machine
-  det trial -- ./train.sh    a shell script as a trial
-  det ls                     the trials there are
-  det show 1                 trial 1: state, hyperparameters, runs, how to resume it
-  det plot 1 loss            the loss of trial 1, drawn in this terminal
-  det trials 3               the trials of experiment 3, the best first
-  det best 3                 its best trial, and where the checkpoint is
-  det logs 1 -f              its log, and what is added to it
-  det config check FILE      what is wrong with an experiment's configuration
-  det pause 1                ask it to save a checkpoint and leave; it can be resumed
-  det help COMMAND           what a command takes, with examples; also det COMMAND --help
-
-Trials appear by themselves: each program that calls det_core_init() is one.
-
-Environment:
-  DET_MASTER   the store (a directory or file: URL) or master (http(s) URL), if -m is not given
-  DET_HOME     the directory of the store, if neither is given; else the user data directory
-  DET_USER     who to be on a master, with DET_PASS; else who has logged in with 'det login'
-  PAGER        what shows long output on a terminal; empty for nothing, else less
-  NO_COLOR     no colours, if set to anything
-  COLUMNS      the width of plots
-
-Exit codes:
-  0 done              3 no such id or store        6 reading or writing failed, damaged, disk full
-  1 defect of det     4 busy or locked, try again  7 not supported by this release
-  2 wrong arguments   5 the state does not allow   8 the master does not answer)";
-
-// Says of an option what it takes, and leaves out what the descriptions and errors tell.
-class HelpFormatter : public CLI::Formatter {
-  std::string make_option_opts(const CLI::Option *option) const override {
-    const bool named = option->get_type_size() != 0 && !option->get_type_name().empty();
-    return named ? " " + option->get_type_name() : "";
-  }
-};
-
-constexpr const char *help_footer = R"(Examples:
-  det help                          the commands there are
-  det help plot                     what one takes, with examples
-  det help config check             the same of one within another)";
-
-void add_help_command(CLI::App &app) {
-  const auto words = std::make_shared<std::vector<std::string>>();
-  CLI::App *command = app.add_subcommand("help", "Show what a command does and takes.");
-  command->footer(help_footer);
-  command->add_option("COMMAND", *words, "The command.")->type_name("");
-  command->callback([words, &app] {
-    CLI::App *wanted = &app;
-    for (const std::string &word : *words) {
-      CLI::App *inner = command_named(*wanted, word);
-      if (!inner) throw unknown_command(*wanted, word);
-      wanted = inner;
-    }
-    print(
-        wanted->get_formatter()->make_help(wanted, full_name(*wanted), CLI::AppFormatMode::Normal));
-  });
-}
+constexpr const char *version_footer = R"(Example:
+  det version)";
 
 void add_version_command(CLI::App &app) {
-  CLI::App *command = app.add_subcommand("version", "Print the version of the library in use.");
+  CLI::App *command = app.add_subcommand("version", "Print the version of the library.");
+  command->footer(version_footer);
   const auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "One JSON object.");
   command->callback([json] {
@@ -94,37 +40,37 @@ void add_version_command(CLI::App &app) {
   });
 }
 
+// In the order in which the help lists them; see group_commands().
 void add_commands(CLI::App &app, Session &session) {
   add_run_command(app, session);
   add_trial_command(app, session);
   add_script_commands(app);
-  add_checkpoint_commands(app);
   add_ls_commands(app, session);
-  add_checkpoint_file_commands(app, session);
   add_trials_command(app, session);
-  add_best_command(app, session);
-  add_hparams_command(app, session);
-  add_show_command(app, session);
   add_metrics_command(app, session);
   add_compare_command(app, session);
-  add_plot_command(app, session);
+  add_hparams_command(app, session);
   add_export_command(app, session);
   add_trace_command(app, session);
   add_tensorboard_command(app, session);
+  add_checkpoint_file_commands(app, session);
+  add_checkpoint_commands(app);
+  add_gc_command(app, session);
+  add_show_command(app, session);
+  add_plot_command(app, session);
   add_logs_command(app, session);
   add_wait_command(app, session);
+  add_best_command(app, session);
   add_resume_command(app, session);
   add_control_commands(app, session);
-  add_config_commands(app, session);
   add_note_commands(app, session);
-  add_gc_command(app, session);
   add_account_commands(app, session);
+  add_config_commands(app, session);
+  add_docs_command(app, session);
   add_completion_commands(app, session);
   add_help_command(app);
   add_version_command(app);
-  for (CLI::App *command : app.get_subcommands([](CLI::App *) { return true; })) {
-    if (!command->get_group().empty()) command->group("Commands");
-  }
+  group_commands(app);
 }
 
 // In the container of a cluster, in the place of Python.
@@ -146,20 +92,14 @@ void run_main(int argc, char **argv) {
   Session session;
   session.terminal = detect_terminal();
   CLI::App app(description, "det");
-  app.footer(main_footer);
   app.fallthrough();
   app.require_subcommand(0, 1);
-  const auto formatter = std::make_shared<HelpFormatter>();
-  formatter->column_width(28);
-  formatter->label("SUBCOMMAND", "COMMAND");
-  app.formatter(formatter);
-  app.get_help_ptr()->description("Print this help and leave.");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.get_help_ptr()->description("Print this help.");
   app.set_version_flag("--version", std::string("det ") + det_version_string(),
-                       "Print the version and leave.");
-  app.add_option("-m,--master", session.master,
-                 "The store or master to ask; also after the command.")
-      ->type_name("MASTER");
-  app.add_flag("!--no-pager", session.pager, "Long output goes straight to the terminal.");
+                       "Print the version.");
+  app.add_option("-m,--master", session.master, "The store (a directory) or the master (a URL).")->type_name("MASTER");
+  app.add_flag("!--no-pager", session.pager, "Do not use a pager for long output.");
   add_commands(app, session);
   try {
     arguments = with_command_first(app, std::move(arguments));

@@ -11,23 +11,21 @@ namespace det::cli {
 namespace {
 
 constexpr const char *login_footer =
-    R"(The password is asked for, or read from standard input when that is no terminal, or taken from
-DET_PASS together with DET_USER. The token is kept in ~/.config/determined, where programs of yours
-that train outside a cluster find it as well.
+    R"(Asks for the password. If standard input is not a terminal, its first line is
+the password. DET_USER and DET_PASS together replace both. The token is kept in
+~/.config/determined, where your training programs outside a cluster find it.
 
 Examples:
-  det login -u bob http://master:8080               log in to a master
-  det login -u bob --cert ca.pem https://master     and trust its certificate from now on
-  det login -u bob < password-file                  to the master in DET_MASTER)";
+  det login -u bob --cert ca.pem https://master:8443
+  det login -u bob < password-file)";
 
 constexpr const char *logout_footer =
-    R"(Examples:
-  det logout                        log out of the master in DET_MASTER
-  det logout -m http://master:8080  log out of another)";
+    R"(Example:
+  det logout -m http://master:8080)";
 
 constexpr const char *whoami_footer =
-    R"(Examples:
-  det whoami                        who the commands act as on the master in DET_MASTER)";
+    R"(Example:
+  det whoami)";
 
 struct LoginOptions {
   std::string master, user, cert_file;
@@ -69,7 +67,7 @@ void logout(const Session &session, const std::string &user, bool json) {
   print(printable(text_of(field(answer, "username"))) + " is logged out of " +
         printable(text_of(field(answer, "master"))) + ".\n");
   if (field(answer, "revoked") == false)
-    print("The master was not reached: it takes the token until it expires.\n");
+    print("The master could not be reached. It accepts the token until the token expires.\n");
 }
 
 void whoami(const Session &session, bool json) {
@@ -86,27 +84,30 @@ void add_account_commands(CLI::App &app, Session &session) {
   const auto options = std::make_shared<LoginOptions>();
   CLI::App *command = app.add_subcommand("login", "Log in to a master.");
   command->footer(login_footer);
-  command->add_option("MASTER", options->master, "Its address, else -m or DET_MASTER.")
+  command->add_option("MASTER", options->master, "The address. By default it is -m or DET_MASTER.")
       ->type_name("");
-  command->add_option("-u,--user", options->user, "Who to be; else DET_USER, else it is asked for.")
+  command
+      ->add_option("-u,--user", options->user, "The user. By default it is DET_USER, or det asks.")
       ->type_name("USER");
   command
       ->add_option("--cert", options->cert_file,
-                   "Trust the certificate in this PEM file for this master, from now on.")
+                   "Trust the certificate in this PEM file for this master from now on.")
       ->type_name("FILE");
-  command->add_flag("--json", options->json, "One JSON object.");
+  command->add_flag("--json", options->json, "Print one JSON object.");
   command->callback([options, &session] { login(session, *options); });
 
-  command = app.add_subcommand("logout", "End the login to a master.");
+  command = app.add_subcommand("logout", "Log out of a master.");
   command->footer(logout_footer);
-  command->add_option("-u,--user", options->user, "Who; else the user who is logged in.")
+  command
+      ->add_option("-u,--user", options->user,
+                   "The user. By default it is the one who is logged in.")
       ->type_name("USER");
-  command->add_flag("--json", options->json, "One JSON object.");
+  command->add_flag("--json", options->json, "Print one JSON object.");
   command->callback([options, &session] { logout(session, options->user, options->json); });
 
-  command = app.add_subcommand("whoami", "Show who the commands act as on a master.");
+  command = app.add_subcommand("whoami", "Show the user that commands act as on a master.");
   command->footer(whoami_footer);
-  command->add_flag("--json", options->json, "One JSON object.");
+  command->add_flag("--json", options->json, "Print one JSON object.");
   command->callback([options, &session] { whoami(session, options->json); });
 }
 

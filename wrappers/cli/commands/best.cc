@@ -9,10 +9,10 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *best_footer = R"(Examples:
-  det best 3                        the best trial of experiment 3, and its checkpoint
-  det best 3 --json | jq .trial.hparams
-  det best 3 --json | jq -r .checkpoint.directory    where its files are)";
+constexpr const char *best_footer =
+    R"(Examples:
+  det best 3
+  det best 3 --json | jq -r .checkpoint.directory)";
 
 struct BestOptions {
   int64_t experiment = 0;
@@ -23,11 +23,12 @@ void show_checkpoint(const Json &checkpoint, const Json &best_steps) {
   if (checkpoint.is_null()) return print("\nIt has no checkpoint.\n");
   const std::string uuid = text_of(field(checkpoint, "uuid"));
   const Json &steps = field(checkpoint, "steps_completed");
-  Facts facts = {{"uuid", uuid},
-                 {"steps", text_of(steps) + (steps == best_steps
-                                                 ? ", where the metric was best"
-                                                 : ", the latest: there is none of the best step")},
-                 {"size", bytes_of(field(checkpoint, "size"))}};
+  Facts facts = {
+      {"uuid", uuid},
+      {"steps",
+       text_of(steps) + (steps == best_steps ? ", where the metric was best"
+                                             : ", the latest; the best step has no checkpoint")},
+      {"size", bytes_of(field(checkpoint, "size"))}};
   if (const Json &directory = field(checkpoint, "directory"); !directory.is_null()) {
     facts.emplace_back("files", text_of(directory));
   } else {
@@ -49,12 +50,12 @@ void run_best(const Session &session, const BestOptions &options) {
   const std::string experiment = "experiment " + std::to_string(options.experiment);
   if (metric == "-") {
     throw Failure(ExitCode::not_found,
-                  experiment + " has no best trial: its configuration names no searcher.metric");
+                  experiment + " has no best trial: its configuration has no searcher.metric");
   }
   if (trial.is_null()) {
-    throw Failure(
-        ExitCode::not_found,
-        experiment + " has no best trial: none has reported a validation with '" + metric + "'");
+    throw Failure(ExitCode::not_found,
+                  experiment + " has no best trial: no trial has reported a validation with '" +
+                      metric + "'");
   }
   print("Trial " + text_of(field(trial, "id")) + " is the best of " + experiment + ": " +
         printable(text_of(field(best, "name"))) + "\n");
@@ -65,7 +66,7 @@ void run_best(const Session &session, const BestOptions &options) {
   print_fact("State", text_of(field(trial, "state")));
   const Json &state = field(best, "state");
   if (state != "COMPLETED" && state != "CANCELED" && state != "ERROR")
-    print_fact("Note", "the experiment is not over: a better one may come");
+    print_fact("Note", "the experiment has not ended: a better trial may follow");
   print_section("Hyperparameters", field(trial, "hparams"));
   show_checkpoint(field(best, "checkpoint"), field(trial, "best_steps"));
 }
@@ -74,11 +75,11 @@ void run_best(const Session &session, const BestOptions &options) {
 
 void add_best_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<BestOptions>();
-  CLI::App *command = app.add_subcommand(
-      "best", "Show the best trial of an experiment, and how to load its checkpoint.");
+  CLI::App *command =
+      app.add_subcommand("best", "Show the best trial and how to load its checkpoint.");
   command->footer(best_footer);
   add_id(command, "EXPERIMENT", options->experiment, "The experiment.")->required();
-  command->add_flag("--json", options->json, "One JSON object.");
+  command->add_flag("--json", options->json, "Print one JSON object.");
   command->callback([options, &session] { run_best(session, *options); });
 }
 

@@ -100,19 +100,12 @@ void LibraryStorage::remove(const std::string &id) {
       [&](det_error *error) { return det_storage_delete(handle_.get(), id.c_str(), error); });
 }
 
-constexpr const char *files_footer =
-    R"(A checkpoint is named by its id, or by the beginning of it where a store or master knows it. Where it is
-stored, the store or master says; --storage says it instead, as a directory, a URI (s3://bucket/prefix,
-gs://bucket/prefix, azure://container/prefix) or a checkpoint_storage object in JSON.
+constexpr const char *storage_text =
+    R"(The store or the master knows where a checkpoint is. --storage names another
+place: a directory, a URI (s3://bucket/prefix, gs://bucket/prefix,
+azure://container/prefix), or a checkpoint_storage object in JSON.
 
-Examples:
-  det checkpoints get 8f14e45f model            its files, verified, into ./model
-  det checkpoints put model --storage s3://b/p  store ./model there; prints the new id
-  det checkpoints verify 8f14e45f               compare its files with what was stored
-  det checkpoints cp 8f14e45f s3://b/p          store it there as well, under its id
-  det checkpoints rm 8f14e45f                   delete it
-  det checkpoints pin 8f14e45f                  keep it, whatever its experiment keeps
-  det checkpoints du                            what those of each experiment take)";
+)";
 
 struct FileOptions {
   std::string id, directory, storage, to, metadata;
@@ -169,7 +162,7 @@ void verify_files(const Session &session, const FileOptions &options) {
     }
     const Json listed = found.storage.list(found.id);
     tell(options, {{"uuid", found.id}, {"size", field(listed, "size")}},
-         found.id + " is as it was stored, " + bytes_of(field(listed, "size")) + ".");
+         found.id + " is intact, " + bytes_of(field(listed, "size")) + ".");
   }
 }
 
@@ -185,7 +178,8 @@ void copy_files(const Session &session, const FileOptions &options) {
 
 void remove_files(const Session &session, const FileOptions &options) {
   if (!options.yes && !can_ask())
-    throw Failure(ExitCode::usage, "deleting needs -y where nobody can be asked");
+    throw Failure(ExitCode::usage,
+                  "deleting asks first, and standard input is not a terminal; give -y");
   for (const std::string &id : options.ids) {
     const bool is_known = options.storage.empty();  // to a store or a master
     std::string uuid = id;
@@ -196,7 +190,7 @@ void remove_files(const Session &session, const FileOptions &options) {
     if (!options.yes) {
       const std::string answer = ask("Delete checkpoint " + uuid + "? [y/N] ", Echo::shown);
       if (answer != "y" && answer != "Y" && answer != "yes") {
-        print("Checkpoint " + uuid + " stays.\n");
+        print("Checkpoint " + uuid + " is kept.\n");
         continue;
       }
     }
@@ -239,7 +233,7 @@ void show_usage(const Session &session, const FileOptions &options) {
     bytes += field(one, "size").get<int64_t>();
   }
   table.finish();
-  print(experiments.empty() ? "No checkpoints yet.\n" : bytes_of(Json(bytes)) + " in all.\n");
+  print(experiments.empty() ? "No checkpoints yet.\n" : bytes_of(Json(bytes)) + " in total.\n");
 }
 
 using FileAction = void (*)(const Session &, const FileOptions &);
@@ -247,29 +241,30 @@ using FileAction = void (*)(const Session &, const FileOptions &);
 std::pair<CLI::App *, std::shared_ptr<FileOptions>> add_action(CLI::App *group, Session &session,
                                                                const char *name,
                                                                const char *description,
+                                                               const std::string &footer,
                                                                FileAction action) {
   const auto options = std::make_shared<FileOptions>();
   CLI::App *command = group->add_subcommand(name, description)->group("Commands");
-  command->footer(files_footer);
-  command->add_flag("--json", options->json, "One JSON object each.");
+  command->footer(footer);
+  command->add_flag("--json", options->json, "Print one JSON object for each.");
   command->callback([options, action, &session] { action(session, *options); });
   return {command, options};
 }
 
 CLI::Option *add_storage(CLI::App *command, FileOptions &options) {
-  return command->add_option("--storage", options.storage, "Where it is stored.")
+  return command->add_option("--storage", options.storage, "The storage of the checkpoint.")
       ->type_name("STORAGE");
 }
 
 void add_checkpoint(CLI::App *command, FileOptions &options) {
-  command->add_option("CHECKPOINT", options.id, "Its id, or the beginning of it.")
+  command->add_option("CHECKPOINT", options.id, "The checkpoint ID, or the beginning of it.")
       ->required()
       ->type_name("");
   add_storage(command, options);
 }
 
 void add_checkpoints(CLI::App *command, FileOptions &options) {
-  command->add_option("CHECKPOINT", options.ids, "Their ids, or the beginnings of them.")
+  command->add_option("CHECKPOINT", options.ids, "The checkpoint IDs, or their beginnings.")
       ->required()
       ->type_name("");
 }
@@ -280,47 +275,57 @@ void add_checkpoint_file_commands(CLI::App &app, Session &session) {
   CLI::App *group = app.get_subcommand("checkpoints");
 
   const auto [get_command, fetched] = add_action(
-      group, session, "get", "Fetch the files of a checkpoint; print where they are.", get_files);
+      group, session, "get", "Download a checkpoint and print its directory.",
+      storage_text + std::string("Example:\n  det checkpoints get 8f14e45f model"), get_files);
   add_checkpoint(get_command, *fetched);
   get_command
-      ->add_option("DIRECTORY", fetched->directory, "Where to; by default a new one of its id.")
+      ->add_option("DIRECTORY", fetched->directory,
+                   "The target. By default it is a new one with the name of the ID.")
       ->type_name("");
 
   const auto [put_command, stored] = add_action(
-      group, session, "put", "Store a directory as a checkpoint; print its id.", put_files);
-  put_command->add_option("DIRECTORY", stored->directory, "Where its files are.")
+      group, session, "put", "Store a directory as a checkpoint and print the ID.",
+      storage_text +
+          std::string("Example:\n  det checkpoints put model --storage s3://bucket/prefix"),
+      put_files);
+  put_command->add_option("DIRECTORY", stored->directory, "The directory of the files.")
       ->required()
       ->type_name("");
   add_storage(put_command, *stored)->required();
-  put_command->add_option("--metadata", stored->metadata, "What to keep with it: a JSON object.")
+  put_command->add_option("--metadata", stored->metadata, "A JSON object to store with it.")
       ->type_name("JSON");
 
-  const auto [verify_command, verified] =
-      add_action(group, session, "verify", "Compare the files of checkpoints with what was stored.",
-                 verify_files);
+  const auto [verify_command, verified] = add_action(
+      group, session, "verify", "Compare files with the sizes and checksums stored.",
+      storage_text + std::string("Example:\n  det checkpoints verify 8f14e45f"), verify_files);
   add_checkpoints(verify_command, *verified);
   add_storage(verify_command, *verified);
 
   const auto [copy_command, copied] = add_action(
-      group, session, "cp", "Store a checkpoint in another storage as well.", copy_files);
+      group, session, "cp", "Copy a checkpoint to another storage.",
+      storage_text + std::string("Example:\n  det checkpoints cp 8f14e45f s3://bucket/prefix"),
+      copy_files);
   add_checkpoint(copy_command, *copied);
-  copy_command->add_option("TO", copied->to, "The other storage.")->required()->type_name("");
+  copy_command->add_option("TO", copied->to, "The storage to copy to.")->required()->type_name("");
 
-  const auto [remove_command, removed] =
-      add_action(group, session, "rm", "Delete checkpoints.", remove_files);
+  const auto [remove_command, removed] = add_action(
+      group, session, "rm", "Delete checkpoints.",
+      storage_text + std::string("Example:\n  det checkpoints rm 8f14e45f"), remove_files);
   add_checkpoints(remove_command, *removed);
   add_storage(remove_command, *removed);
-  remove_command->add_flag("-y,--yes", removed->yes, "Do not ask.");
+  remove_command->add_flag("-y,--yes", removed->yes, "Delete without asking.");
 
-  const auto [pin_command, kept] = add_action(
-      group, session, "pin", "Keep checkpoints: no rule and no command deletes them.", pin);
+  const auto [pin_command, kept] =
+      add_action(group, session, "pin", "Keep checkpoints: nothing deletes pinned ones.",
+                 "Example:\n  det checkpoints pin 8f14e45f", pin);
   add_checkpoints(pin_command, *kept);
   const auto [unpin_command, let_go] =
-      add_action(group, session, "unpin", "Let pinned checkpoints go again.", unpin);
+      add_action(group, session, "unpin", "Allow deletion of pinned checkpoints again.",
+                 "Example:\n  det checkpoints unpin 8f14e45f", unpin);
   add_checkpoints(unpin_command, *let_go);
 
-  add_action(group, session, "du", "Show what the checkpoints of each experiment take.",
-             show_usage);
+  add_action(group, session, "du", "Show how much storage each experiment uses.",
+             "Example:\n  det checkpoints du", show_usage);
 }
 
 }  // namespace det::cli

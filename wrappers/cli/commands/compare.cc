@@ -207,14 +207,13 @@ void SideBySide::print_on(const Terminal &terminal) const {
 }
 
 constexpr const char *compare_footer =
-    R"(Shows the hyperparameters that differ, and of each metric the last value and the best: of
-searcher.metric that is known, of the others the lowest and the highest are shown.
+    R"(Shows the hyperparameters that differ, and the last and the best value of each
+metric. Only for searcher.metric is the better direction known. For other
+metrics it shows the lowest and the highest value.
 
 Examples:
-  det compare 1 2 3                 three trials beside each other
-  det compare -e 3                  the five best of experiment 3
-  det compare -e 3 -n 10 --csv      the ten best, a row for each
-  det plot 1 2 3 loss               their curves)";
+  det compare 1 2 3
+  det compare -e 3 -n 10 --csv)";
 
 struct CompareOptions {
   std::vector<std::string> trials;
@@ -356,18 +355,19 @@ void run_compare(const Session &session, const CompareOptions &options) {
 
 void add_compare_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<CompareOptions>();
-  CLI::App *command = app.add_subcommand(
-      "compare", "Show trials beside each other: where they differ, and what came of it.");
+  CLI::App *command =
+      app.add_subcommand("compare", "Compare trials: hyperparameters and metrics side by side.");
   command->footer(compare_footer);
   command->add_option("TRIAL", options->trials, "The trials.")->type_name("");
-  add_experiment_option(command, options->experiment, "The best trials of this experiment.");
+  add_experiment_option(command, options->experiment,
+                        "Compare the best trials of this experiment.");
   command
       ->add_option_function<std::string>(
           "-n,--count", [options](const std::string &text) { options->count = parse_count(text); },
-          "So many of them, if not five.")
+          "The number of trials. By default it is 5.")
       ->type_name("COUNT");
-  CLI::Option *csv = command->add_flag("--csv", options->csv, "Comma-separated values.");
-  command->add_flag("--json", options->json, "One JSON object.")->excludes(csv);
+  CLI::Option *csv = command->add_flag("--csv", options->csv, "Print comma-separated values.");
+  command->add_flag("--json", options->json, "Print one JSON object.")->excludes(csv);
   command->callback([options, &session] { run_compare(session, *options); });
 }
 

@@ -6,8 +6,10 @@
 #include "completion_scripts.h"
 #include "wrappers/cli/arguments.h"
 #include "wrappers/cli/command.h"
+#include "wrappers/cli/commands/docs.h"
 #include "wrappers/cli/commands/ids.h"
 #include "wrappers/cli/commands/metric_names.h"
+#include "wrappers/cli/help.h"
 #include "wrappers/cli/text/field_text.h"
 
 namespace det::cli {
@@ -15,10 +17,12 @@ namespace det::cli {
 namespace {
 
 constexpr const char *completion_footer =
-    R"(Meson installs the scripts where the shells look for them. By hand:
-  bash   det completion bash > ~/.local/share/bash-completion/completions/det
-  zsh    det completion zsh > DIR/_det          (DIR: one of $fpath)
-  fish   det completion fish > ~/.config/fish/completions/det.fish)";
+    R"('meson install' puts the scripts where the shells look for them. By hand, write
+the output to ~/.local/share/bash-completion/completions/det for bash, to _det
+in a folder of $fpath for zsh, or to ~/.config/fish/completions/det.fish.
+
+Example:
+  det completion fish > ~/.config/fish/completions/det.fish)";
 
 void offer(const std::string &typed, const std::string &candidate, const std::string &description) {
   if (candidate.compare(0, typed.size(), typed) != 0) return;
@@ -134,6 +138,10 @@ void offer_values(const std::string &typed, const std::string &kind, const Place
     for (const std::string &word : found->second) offer(typed, word, "");
     return;
   }
+  if (kind == "PAGE") {
+    for (const std::string &page : documentation_pages()) offer(typed, page, "");
+    return;
+  }
   Client client(place.master);
   if (kind == "UUID" || kind == "CHECKPOINT") return offer_entries(typed, client, kind);
   if (kind == "KEY") return offer_sort_keys(typed, client, place.first);
@@ -164,6 +172,8 @@ void complete(CLI::App &app, std::vector<std::string> words) {
     if (!command->get_group().empty())
       offer(typed, command->get_name(), command->get_description());
   }
+  if (words == std::vector<std::string>{"help"})
+    for (const std::string &topic : help_topics()) offer(typed, topic, "topic");
   size_t skip = place.positionals;
   for (const CLI::Option *option : place.command->get_options()) {
     if (!option->get_positional()) continue;
@@ -177,7 +187,7 @@ void complete(CLI::App &app, std::vector<std::string> words) {
 
 void add_completion_commands(CLI::App &app, Session &) {
   const auto shell = std::make_shared<std::string>();
-  CLI::App *command = app.add_subcommand("completion", "Print the completion script of a shell.");
+  CLI::App *command = app.add_subcommand("completion", "Print the completion script for a shell.");
   command->footer(completion_footer);
   command->add_option("SHELL", *shell, "bash, zsh or fish.")
       ->type_name("")
@@ -185,7 +195,7 @@ void add_completion_commands(CLI::App &app, Session &) {
       ->check([](const std::string &name) {
         return name == "bash" || name == "zsh" || name == "fish"
                    ? std::string()
-                   : "there is no script for '" + name + "': choose bash, zsh or fish";
+                   : "'" + name + "' is not a shell with a script: choose bash, zsh or fish";
       });
   command->callback([shell] {
     print(*shell == "bash" ? bash_completion : *shell == "zsh" ? zsh_completion : fish_completion);

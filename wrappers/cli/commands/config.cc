@@ -14,13 +14,22 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *config_footer = R"(Examples:
-  det config check exp.yaml         what is wrong with it, each with its line; nothing: exit code 0
-  det config show exp.yaml          the same configuration with every default filled in
-  det config show exp.yaml --json | jq .searcher
-  sed s/single/random/ exp.yaml | det config check -
+constexpr const char *check_footer =
+    R"(Prints one line for each problem. Without problems the exit code is 0, else 2.
+'det docs experiment-config' explains all fields.
 
-docs/experiment-config.md tells all fields.)";
+Example:
+  det config check experiment.yaml)";
+
+constexpr const char *complete_footer = R"('det docs experiment-config' explains all fields.
+
+Example:
+  det config show experiment.yaml --json | jq .searcher)";
+
+constexpr const char *config_footer =
+    R"(Examples:
+  det config check experiment.yaml
+  det config show experiment.yaml)";
 
 struct ConfigOptions {
   std::string file, rules = "0.33";
@@ -55,7 +64,7 @@ void leave_command_to_run(ReadConfig &read) {
     if (problem.kind != "entrypoint_required") continue;
     config::ConfigProblem warning = problem;
     warning.is_warning = true;
-    warning.message += "; give it to 'det run' behind '--', or here";
+    warning.message += "; give it to 'det run' after '--', or here";
     read.warnings.push_back(std::move(warning));
   }
   std::erase_if(read.problems, [](const config::ConfigProblem &problem) {
@@ -118,20 +127,22 @@ void show(const Session &session, const ConfigOptions &options) {
 }
 
 void add_command(CLI::App *group, const std::string &name, const std::string &description,
-                 const std::string &json, Session &session,
+                 const char *footer, const std::string &json, Session &session,
                  void (*run)(const Session &, const ConfigOptions &)) {
   const auto options = std::make_shared<ConfigOptions>();
   CLI::App *command = group->add_subcommand(name, description)->group("Commands");
-  command->footer(config_footer);
-  command->add_option("FILE", options->file, "The configuration; - is standard input.")
+  command->footer(footer);
+  command->add_option("FILE", options->file, "The configuration; - reads standard input.")
       ->required()
       ->type_name("");
-  command->add_option("--rules", options->rules, "As release 0.33 (the default) or 0.38 reads it.")
+  command
+      ->add_option("--rules", options->rules,
+                   "The release whose rules apply: 0.33 (the default) or 0.38.")
       ->type_name("RULES")
       ->check([](const std::string &rules) {
         return rules == "0.33" || rules == "0.38"
                    ? std::string()
-                   : "there are no rules '" + rules + "': choose 0.33 or 0.38";
+                   : "'" + rules + "' is not a release with rules: choose 0.33 or 0.38";
       });
   command->add_flag("--json", options->json, json);
   command->callback([options, run, &session] { run(session, *options); });
@@ -140,13 +151,14 @@ void add_command(CLI::App *group, const std::string &name, const std::string &de
 }  // namespace
 
 void add_config_commands(CLI::App &app, Session &session) {
-  CLI::App *group = app.add_subcommand("config", "Check and complete experiment configurations.");
+  CLI::App *group =
+      app.add_subcommand("config", "Check an experiment configuration, or show its defaults.");
   group->footer(config_footer);
   group->require_subcommand(1);
-  add_command(group, "check", "List everything that is wrong with a configuration.",
-              "One JSON object for each problem.", session, check);
-  add_command(group, "show", "Print a configuration with every default filled in.",
-              "One JSON object.", session, show);
+  add_command(group, "check", "List every problem of a configuration.", check_footer,
+              "Print one JSON object for each problem.", session, check);
+  add_command(group, "show", "Print a configuration with all defaults.", complete_footer,
+              "Print one JSON object.", session, show);
 }
 
 }  // namespace det::cli

@@ -17,41 +17,40 @@ struct Verb {
 };
 
 constexpr Verb verbs[] = {
-    {"pause", DET_CLIENT_ACTION_PAUSE,
-     "Ask a trial to save a checkpoint and leave; it can be resumed.",
-     R"(A running trial sees it through det_preempt_should_preempt() and leaves when it has saved. Started
-again, it goes on from its latest checkpoint.
+    {"pause", DET_CLIENT_ACTION_PAUSE, "Ask a trial to save a checkpoint and stop.",
+     R"(A running trial sees the request in det_preempt_should_preempt(). It stops once
+it has saved a checkpoint. 'det resume' continues from there.
 
 Examples:
-  det pause 1                       pause trial 1
-  det pause -e 3                    pause every trial of experiment 3)"},
-    {"activate", DET_CLIENT_ACTION_ACTIVATE, "Let a paused trial go on.",
-     R"(Starts no process, but says how to.
+  det pause 1
+  det pause -e 3)"},
+    {"activate", DET_CLIENT_ACTION_ACTIVATE, "Mark a paused trial as active again.",
+     R"(Starts no process. It prints the command that starts one.
 
 Examples:
-  det activate 1                    let trial 1 go on
-  det activate -e 3                 let every trial of experiment 3 go on)"},
-    {"cancel", DET_CLIENT_ACTION_CANCEL, "Ask a trial to save a checkpoint and leave, for good.",
-     R"(As 'det pause', but the trial is over: it cannot be resumed.
+  det activate 1
+  det activate -e 3)"},
+    {"cancel", DET_CLIENT_ACTION_CANCEL, "Ask a trial to save a checkpoint and end for good.",
+     R"(Works as 'det pause', but the trial cannot be resumed.
 
 Examples:
-  det cancel 1                      end trial 1 in good order
-  det cancel -e 3                   end every trial of experiment 3)"},
+  det cancel 1
+  det cancel -e 3)"},
     {"kill", DET_CLIENT_ACTION_KILL, "End a trial at once.",
-     R"(Running processes are killed. What was reported before is kept, checkpoints as well.
+     R"(Kills the running processes. Earlier reports and checkpoints are kept.
 
 Examples:
-  det kill 1                        end trial 1 now
-  det kill -e 3                     end every trial of experiment 3 now)"},
+  det kill 1
+  det kill -e 3)"},
 };
 
 constexpr const char *sync_footer =
-    R"(A process that was killed leaves the reports it could not deliver in its journal. The next run of
-the trial delivers them by itself; this does it now. Journals of running processes are left alone,
-and each report arrives once, however often this is repeated.
+    R"(A process that was killed leaves undelivered reports in its journal. The next
+run of the trial delivers them. This command delivers them now. It leaves the
+journals of running processes alone, and delivers each report once.
 
-Examples:
-  det sync                          deliver what was left behind)";
+Example:
+  det sync)";
 
 std::string counted(const Json &count, const char *noun, const char *plural) {
   return text_of(count) + " " + (count == 1 ? noun : plural);
@@ -66,12 +65,12 @@ void control(const Session &session, const Verb &verb, bool experiment, const in
   if (json) return print(json_line(answer));
   const std::string name = (experiment ? "Experiment " : "Trial ") + std::to_string(id);
   const Json &told = field(answer, "signalled");  // null: a master tells them itself
-  print(name + " is " + printable(text_of(field(answer, "state"))) +
-        (told == 0 || told.is_null()
-             ? ""
-             : "; " + counted(told, "running process was", "running processes were") +
-                   " told to leave") +
-        ".\n");
+  print(
+      name + " is " + printable(text_of(field(answer, "state"))) +
+      (told == 0 || told.is_null()
+           ? ""
+           : "; " + counted(told, "running process was", "running processes were") + " signalled") +
+      ".\n");
   const Json &resume = field(answer, "resume");
   if (!resume.is_null()) print("Start it again with: " + printable(text_of(resume)) + "\n");
   const Json &note = field(answer, "resume_note");
@@ -88,13 +87,14 @@ void sync(const Session &session, bool json) {
           text_of(field(journal, "trial_run_id")) + ": " +
           counted(field(journal, "reports"), "report", "reports") + " delivered" +
           (lost == 0 ? "" : ", " + bytes_of(lost) + " could not be read and were skipped") +
-          (refused == 0 ? "" : ", " + text_of(refused) + " kept that the master refuses") + ".\n");
+          (refused == 0 ? "" : ", " + text_of(refused) + " rejected by the master and kept") +
+          ".\n");
   }
   const Json &busy = field(answer, "busy");
-  if (field(answer, "journals").empty()) print("Nothing was left behind.\n");
+  if (field(answer, "journals").empty()) print("No reports are waiting.\n");
   if (busy != 0) {
-    print(counted(busy, "running process delivers", "running processes deliver") +
-          " its own reports.\n");
+    print(counted(busy, "running process delivers its own reports.\n",
+                  "running processes deliver their own reports.\n"));
   }
 }
 
@@ -110,20 +110,20 @@ void add_control_commands(CLI::App &app, Session &session) {
     const auto options = std::make_shared<Options>();
     CLI::App *command = app.add_subcommand(verb.name, verb.description);
     command->footer(verb.footer);
-    add_trial(command, session, "ID", options->id, "The trial, or with -e the experiment.",
+    add_trial(command, session, "ID", options->id, "The trial. With -e it is an experiment.",
               &options->experiment)
         ->required();
-    command->add_flag("-e,--experiment", options->experiment, "ID is that of an experiment.");
-    command->add_flag("--json", options->json, "One JSON object.");
+    command->add_flag("-e,--experiment", options->experiment, "ID is an experiment.");
+    command->add_flag("--json", options->json, "Print one JSON object.");
     command->callback([options, &verb, &session] {
       control(session, verb, options->experiment, options->id, options->json);
     });
   }
   const auto json = std::make_shared<bool>(false);
   CLI::App *command =
-      app.add_subcommand("sync", "Deliver reports that ended processes left behind.");
+      app.add_subcommand("sync", "Deliver the reports of processes that were killed.");
   command->footer(sync_footer);
-  command->add_flag("--json", *json, "One JSON object.");
+  command->add_flag("--json", *json, "Print one JSON object.");
   command->callback([json, &session] { sync(session, *json); });
 }
 

@@ -14,22 +14,22 @@ namespace det::cli {
 namespace {
 
 constexpr const char *export_footer =
-    R"~(What is in a table is written while it is read, so that any store can be exported:
-  metrics      in CSV a row for each value: trial_id, group, steps_completed, trial_run_id, time,
-               metric, value; in JSON lines an object for each report
-  trials       their hyperparameters, best validations and states
-  checkpoints  their steps, states and sizes
+    R"(Tables:
+  metrics      In CSV one row for each value: trial_id, group, steps_completed,
+               trial_run_id, time, metric, value. In JSON lines one object for
+               each report.
+  trials       Hyperparameters, best validations and states.
+  checkpoints  Steps, states and sizes.
 
-A FILE appears when it is complete. Its end says what is written: .csv, .jsonl or .ndjson. Parquet is
-made from that, with
+Rows are written while they are read, so a store of any size can be exported.
+FILE appears when it is complete. Its ending sets the format: .csv, .jsonl or
+.ndjson. To make Parquet from CSV:
+
   duckdb -c "COPY (FROM 'metrics.csv') TO 'metrics.parquet'"
-  python3 -c "import pandas; pandas.read_csv('metrics.csv').to_parquet('metrics.parquet')"
 
 Examples:
-  det export 1 metrics.csv                        what trial 1 reported
-  det export -e 3 metrics.jsonl                   what all trials of experiment 3 reported
-  det export -e 3 --table trials trials.csv       its trials, with their hyperparameters
-  det export 1 --table checkpoints --format jsonl | jq .size)~";
+  det export 1 metrics.csv
+  det export -e 3 --table trials trials.csv)";
 
 struct ExportOptions {
   std::string trial, file;
@@ -179,8 +179,8 @@ std::string format_of(const ExportOptions &options) {
   if (format == "ndjson") return "jsonl";
   if (format == "parquet")
     throw Failure(ExitCode::unsupported,
-                  "det writes no Parquet itself; 'det help export' tells how to make it from CSV");
-  throw Failure(ExitCode::usage, "'" + format + "' is no format: choose csv or jsonl" +
+                  "det does not write Parquet; 'det help export' shows how to make it from CSV");
+  throw Failure(ExitCode::usage, "'" + format + "' is not a format: choose csv or jsonl" +
                                      (options.format.empty() ? " with --format" : ""));
 }
 
@@ -216,19 +216,20 @@ void run_export(const Session &session, ExportOptions options) {
 void add_export_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<ExportOptions>();
   CLI::App *command =
-      app.add_subcommand("export", "Write metrics, trials or checkpoints for other programs.");
+      app.add_subcommand("export", "Write metrics, trials or checkpoints to a file.");
   command->footer(export_footer);
   command->add_option("TRIAL", options->trial, "The trial.")->type_name("");
-  command->add_option("FILE", options->file, "Where to; else to the output.")->type_name("");
-  add_experiment_option(command, options->experiment, "All trials of this experiment instead.");
-  command->add_option("--table", options->table, "metrics (if not given), trials or checkpoints.")
+  command->add_option("FILE", options->file, "The file. By default it is standard output.")
+      ->type_name("");
+  add_experiment_option(command, options->experiment, "Export all trials of this experiment.");
+  command->add_option("--table", options->table, "metrics (the default), trials or checkpoints.")
       ->type_name("TABLE")
       ->check([](const std::string &name) {
         return export_tables.count(name) != 0
                    ? std::string()
-                   : "there is no table '" + name + "': choose metrics, trials or checkpoints";
+                   : "'" + name + "' is not a table: choose metrics, trials or checkpoints";
       });
-  command->add_option("--format", options->format, "csv or jsonl, whatever FILE is called.")
+  command->add_option("--format", options->format, "csv or jsonl, for any name of FILE.")
       ->type_name("FORMAT");
   command->callback([options, &session] { run_export(session, *options); });
 }

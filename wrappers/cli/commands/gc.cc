@@ -11,13 +11,13 @@ namespace det::cli {
 namespace {
 
 constexpr const char *gc_footer =
-    R"(What is kept is what checkpoint_storage of the configuration says: save_trial_best (1) of the best
-and save_trial_latest (1) of the newest of each trial, save_experiment_best (0) of the best of all.
-Checkpoints that other trials were started from stay as well.
+    R"(Keeps the checkpoints that checkpoint_storage in the configuration asks for:
+save_trial_best (1) of the best and save_trial_latest (1) of the latest of each
+trial, and save_experiment_best (0) of the best of all trials. It also keeps
+pinned checkpoints, and those that other trials started from.
 
-Examples:
-  det gc 3 --dry-run                what would go
-  det gc 3                          delete it)";
+Example:
+  det gc 3 --dry-run)";
 
 struct GcOptions {
   int64_t experiment = 0;
@@ -46,7 +46,8 @@ void run_gc(const Session &session, const GcOptions &options) {
                                   bytes_of(field(answer, "size")) +
                                   (options.dry_run ? ", would be deleted.\n" : ", deleted.\n"));
   if (const Json &failures = field(answer, "failures"); failures != 0)
-    throw Failure(ExitCode::io, text_of(failures) + " checkpoints could not be deleted");
+    throw Failure(ExitCode::io,
+                  text_of(failures) + " checkpoints could not be deleted; run the command again");
 }
 
 }  // namespace
@@ -54,11 +55,12 @@ void run_gc(const Session &session, const GcOptions &options) {
 void add_gc_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<GcOptions>();
   CLI::App *command =
-      app.add_subcommand("gc", "Delete the checkpoints that an experiment does not keep.");
+      app.add_subcommand("gc", "Delete checkpoints that an experiment does not keep.");
   command->footer(gc_footer);
   add_id(command, "EXPERIMENT", options->experiment, "The experiment.")->required();
-  command->add_flag("--dry-run", options->dry_run, "Only show what would be deleted.");
-  command->add_flag("--json", options->json, "One JSON object.");
+  command->add_flag("--dry-run", options->dry_run,
+                    "Show what would be deleted, and delete nothing.");
+  command->add_flag("--json", options->json, "Print one JSON object.");
   command->callback([options, &session] { run_gc(session, *options); });
 }
 

@@ -12,17 +12,17 @@ namespace det::cli {
 namespace {
 
 constexpr const char *hparams_footer =
-    R"(The number says how much of the differences between the trials a hyperparameter makes, by itself or
-together with others, from 0 to 1: the importance of a random forest, as 'det plot --importance' draws
-it. Ranks are compared: one wild trial does not decide. 'p' looks at the hyperparameter by itself: how
-often chance alone looks as good as its trend, or its best range.
+    R"(Shows an importance from 0 to 1 for each hyperparameter: the part of the
+differences between the trials that it makes, by itself or together with
+others. A random forest over the ranks of the trials computes it, as for
+'det plot --importance'. 'p' is the chance that the effect of the hyperparameter
+by itself is random.
 
-The pictures show the metric where the hyperparameter is like this: from the best to the worst trial,
-heavy for the middle half, a dot for the median.
+The pictures show the metric for each range of values: from the best to the
+worst trial, heavy for the middle half, a dot for the median.
 
-Examples:
-  det hparams 3                     what mattered in experiment 3
-  det hparams 3 --json | jq '.hparams[] | [.name, .importance, .p_value]')";
+Example:
+  det hparams 3)";
 
 constexpr int picture_width = 32;
 constexpr size_t most_groups = 12;
@@ -127,8 +127,8 @@ void run_hparams(const Session &session, const HparamsOptions &options) {
   const bool smaller = field(answer, "smaller_is_better") != false;
   if (hparams.empty()) return print("All finished trials have the same hyperparameters.\n");
   const auto range = range_of(hparams);
-  print("What mattered for " + printable(text_of(field(answer, "searcher_metric"))) + " (" +
-        (smaller ? "smaller" : "larger") + " is better) over " + text_of(field(answer, "trials")) +
+  print("Importance for " + printable(text_of(field(answer, "searcher_metric"))) + " (" +
+        (smaller ? "smaller" : "larger") + " is better), from " + text_of(field(answer, "trials")) +
         " finished trials\n");
   for (const Json &hparam : hparams) {
     const double p_value = double_of(field(hparam, "p_value"));
@@ -140,18 +140,17 @@ void run_hparams(const Session &session, const HparamsOptions &options) {
     print_groups(session, hparam, range);
   }
   if (field(answer, "trials").get<size_t>() < few_trials)
-    print("\nSo few trials show only what is plain; more of them would tell more.\n");
+    print("\nSo few trials show only strong effects. More trials show more.\n");
 }
 
 }  // namespace
 
 void add_hparams_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<HparamsOptions>();
-  CLI::App *command =
-      app.add_subcommand("hparams", "Show which hyperparameters of an experiment mattered.");
+  CLI::App *command = app.add_subcommand("hparams", "Show which hyperparameters mattered.");
   command->footer(hparams_footer);
   add_id(command, "EXPERIMENT", options->experiment, "The experiment.")->required();
-  command->add_flag("--json", options->json, "One JSON object.");
+  command->add_flag("--json", options->json, "Print one JSON object.");
   command->callback([options, &session] { run_hparams(session, *options); });
 }
 

@@ -85,23 +85,21 @@ void add_list_options(CLI::App *command, ListOptions &options) {
   command
       ->add_option_function<std::string>(
           "-n,--count", [&options](const std::string &text) { options.count = parse_count(text); },
-          "Only so many.")
+          "Print at most this many.")
       ->type_name("COUNT");
-  command->add_option("-s,--sort", options.sort, "Sort by this instead.")->type_name("KEY");
-  command->add_flag("-r,--reverse", options.reverse, "The other way round.");
-  CLI::Option *csv = command->add_flag("--csv", options.csv, "Comma-separated values.");
-  command->add_flag("--json", options.json, "One JSON object per line.")->excludes(csv);
+  command->add_option("-s,--sort", options.sort, "Sort by this key.")->type_name("KEY");
+  command->add_flag("-r,--reverse", options.reverse, "Reverse the order.");
+  CLI::Option *csv = command->add_flag("--csv", options.csv, "Print comma-separated values.");
+  command->add_flag("--json", options.json, "Print one JSON object per line.")->excludes(csv);
 }
 
 void add_filter_options(CLI::App *command, Filter &filter) {
-  command
-      ->add_option("--state", filter.state, "Only in this state, or one of several: error,paused.")
+  command->add_option("--state", filter.state, "Only this state, or several: error,paused.")
       ->type_name("STATE");
-  command->add_option("--name", filter.name, "Only with such a name: 'digits*'.")
+  command->add_option("--name", filter.name, "Only names that match, such as 'digits*'.")
       ->type_name("GLOB");
-  command->add_option("--tag", filter.tag, "Only with this tag.")->type_name("TAG");
-  command->add_flag("--archived", filter.archived,
-                    "Those that are archived, instead of the others.");
+  command->add_option("--tag", filter.tag, "Only entries with this tag.")->type_name("TAG");
+  command->add_flag("--archived", filter.archived, "Only archived entries.");
 }
 
 void print_list(const Session &session, const ListKind &kind, const ListOptions &options,
@@ -135,7 +133,7 @@ std::string sort_key(const std::vector<SortKey> &keys, const std::string &word) 
     words.emplace_back(key.word);
   }
   throw Failure(ExitCode::usage,
-                "there is no '" + word + "' to sort by; choose one of " + joined(words));
+                "'" + word + "' is not a sort key; choose one of " + joined(words));
 }
 
 std::vector<std::string> csv_cells(const Json &entry, const std::vector<const char *> &keys) {

@@ -19,17 +19,12 @@ namespace det::cli {
 namespace {
 
 constexpr const char *logs_footer =
-    R"(Lines are what a program gives to det_train_log(), and what a trial of 'det run'
-prints.
+    R"(Shows the text that a program hands to det_train_log(), and the output of the
+trials of 'det run' and 'det trial'.
 
 Examples:
-  det logs 1                        everything
-  det logs 1 -f                     everything, and what is added until the trial ends, or dies
-  det logs 1 --tail 20 -f           the last 20 entries, and what is added
-  det logs 1 --run 2 --rank 0       what rank 0 of its second run printed
-  det logs 1 --since 10m            the last ten minutes; or a time: '2026-01-31 12:00', in UTC
-  det logs 1 --level warning        only warnings and errors
-  det logs 1 --json | jq -r .text   one JSON object per entry, for programs)";
+  det logs 1 --tail 20 --follow
+  det logs 1 --since 10m --level warning --rank 0)";
 
 constexpr std::array<const char *, 4> levels = {"debug", "info", "warning", "error"};
 
@@ -133,12 +128,14 @@ void add_logs_command(CLI::App &app, Session &session) {
   command->footer(logs_footer);
   add_trial(command, session, "TRIAL", options->trial, "The trial.")->required();
   command->add_flag("-f,--follow", options->follow, "Wait for new entries until the trial ends.");
-  command->add_option("-l,--level", options->level, "The least important level to show.")
+  command
+      ->add_option("-l,--level", options->level,
+                   "Show this level and more important ones: debug, info, warning or error.")
       ->type_name("LEVEL")
       ->check([](const std::string &level) {
         return severity(level) < levels.size()
                    ? std::string()
-                   : "'" + level + "' is no level: choose debug, info, warning or error";
+                   : "'" + level + "' is not a level: choose debug, info, warning or error";
       });
   const auto add_number = [&](const char *name, const char *type, const char *description,
                               std::optional<int64_t> &number,
@@ -148,15 +145,15 @@ void add_logs_command(CLI::App &app, Session &session) {
             name, [&number, parse](const std::string &text) { number = parse(text); }, description)
         ->type_name(type);
   };
-  add_number("-n,--tail", "COUNT", "Only the last entries.", options->tail, parse_count);
-  add_number("--run", "RUN", "Only of this run of the trial.", options->run, parse_count);
-  add_number("--rank", "RANK", "Only of this rank.", options->rank, parse_rank);
+  add_number("-n,--tail", "COUNT", "Show only the last entries.", options->tail, parse_count);
+  add_number("--run", "RUN", "Show only this run of the trial.", options->run, parse_count);
+  add_number("--rank", "RANK", "Show only this rank.", options->rank, parse_rank);
   command
       ->add_option_function<std::string>(
           "--since", [options](const std::string &text) { options->since = parse_since(text); },
-          "Only from this time on, or so long ago: 90s, 10m, 2h.")
+          "Show entries since then: 90s, 10m, 2h, or '2026-01-31 12:00' (UTC).")
       ->type_name("TIME");
-  command->add_flag("--json", options->json, "One JSON object per entry.");
+  command->add_flag("--json", options->json, "Print one JSON object per entry.");
   command->callback([options, &session] { run_logs(session, *options); });
 }
 

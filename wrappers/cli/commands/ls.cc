@@ -77,37 +77,26 @@ constexpr const char *ls_footer =
     R"(KEY is id, experiment, name, state, progress, steps, metric, runs or start.
 
 Examples:
-  det ls                            every trial, the newest first
-  det ls 3                          the trials of experiment 3
-  det ls -n 10 -s metric            the ten with the smallest best validation
-  det ls --state error,paused       those that want to be looked at
-  det ls -e --name 'digits*'        experiments of these names
-  det ls -w                         again and again, until Ctrl-C
-  det ls --json | jq -r .name       one JSON object per line, for programs)";
+  det ls 3 --sort metric -n 10
+  det ls --json | jq -r .name)";
 
 constexpr const char *experiments_footer =
     R"(KEY is id, name, state, progress, trials, metric or start.
 
-Examples:
-  det experiments                   every experiment, the newest first
-  det experiments -s start -n 3     the three oldest
-  det experiments --tag paper       those with a tag of 'det tag'
-  det experiments --csv             for a spreadsheet
-  det experiments --json | jq -r 'select(.state == "ACTIVE").id'
-  det trials 3                      the trials of one, the best first)";
+Example:
+  det experiments --state active --tag paper)";
 
-constexpr const char *checkpoints_footer = R"(KEY is uuid, trial, steps, state, size or time.
+constexpr const char *checkpoints_footer =
+    R"(KEY is uuid, trial, steps, state, size or time.
 
 Examples:
-  det checkpoints                   every checkpoint, the newest first
-  det checkpoints 1                 those of trial 1
-  det checkpoints -s size -r -n 5   the five largest
-  det show 8f14e45f                 one of them, with its files and metadata
-  det checkpoints get 8f14e45f      its files, into a directory)";
+  det checkpoints 1
+  det checkpoints get 8f14e45f model)";
 
 constexpr const char *how_to_start =
-    "Nothing here yet. A program that calls det_core_init() appears here as a trial, and 'det run "
-    "FILE' makes an experiment.\n";
+    "Nothing here yet. A program that calls det_core_init() appears here as a trial. 'det run "
+    "FILE' "
+    "makes an experiment.\n";
 
 // "7/16", or "16" where it is not known how many are done.
 std::string done_of(const Json &experiment) {
@@ -193,7 +182,7 @@ struct LsOptions : ListOptions {
 };
 
 void list_experiments(const Session &session, const LsOptions &options) {
-  if (options.id != 0) throw Failure(ExitCode::usage, "-e lists all experiments and takes no id");
+  if (options.id != 0) throw Failure(ExitCode::usage, "-e lists all experiments: leave out the ID");
   Client client = session.connect();
   print_list(session, experiment_list, options, [&](const Listing &listing, const Visit &visit) {
     client.each_experiment(visit, listing);
@@ -230,7 +219,8 @@ void watch_list(const Session &session, const LsOptions &options) {
 void show_list(const Session &session, const LsOptions &options) {
   if (!options.watch) return list_trials(session, options);
   if (options.json || options.csv)
-    throw Failure(ExitCode::usage, "--watch is for people: leave out --json and --csv");
+    throw Failure(ExitCode::usage,
+                  "--watch draws a table again and again: leave out --json and --csv");
   watch_list(session, options);
 }
 
@@ -255,22 +245,21 @@ void add_ls_commands(CLI::App &app, Session &session) {
     });
     return std::pair(command, options);
   };
-  const auto [ls, of_ls] = add("ls", "List trials, or experiments.", ls_footer, show_list);
-  add_id(ls, "EXPERIMENT", of_ls->id, "Only the trials of this experiment.");
+  const auto [ls, of_ls] = add("ls", "List trials, newest first.", ls_footer, show_list);
+  add_id(ls, "EXPERIMENT", of_ls->id, "List only the trials of this experiment.");
   ls->add_flag("-e,--experiments", of_ls->experiments, "List experiments instead.");
-  ls->add_flag("-w,--watch", of_ls->watch, "Show the list again and again, until Ctrl-C.");
+  ls->add_flag("-w,--watch", of_ls->watch, "Update the list until you press Ctrl-C.");
   add_list_options(ls, *of_ls);
   add_filter_options(ls, of_ls->filter);
 
-  const auto [all, of_all] =
-      add("experiments", "List experiments with how far and how good they are.", experiments_footer,
-          list_experiments);
+  const auto [all, of_all] = add("experiments", "List experiments: progress, best metric, age.",
+                                 experiments_footer, list_experiments);
   add_list_options(all, *of_all);
   add_filter_options(all, of_all->filter);
 
-  const auto [saved, of_saved] =
-      add("checkpoints", "List checkpoints.", checkpoints_footer, list_checkpoints);
-  add_trial(saved, session, "TRIAL", of_saved->id, "Only those of this trial.");
+  const auto [saved, of_saved] = add("checkpoints", "List checkpoints, and handle their files.",
+                                     checkpoints_footer, list_checkpoints);
+  add_trial(saved, session, "TRIAL", of_saved->id, "List only the checkpoints of this trial.");
   add_list_options(saved, *of_saved);
 }
 

@@ -80,15 +80,12 @@ MetricRow &RowMerger::row_of(const Json &report) {
   return rows_.back();
 }
 
-constexpr const char *metrics_footer = R"(KEY is steps, or the name of a metric.
+constexpr const char *metrics_footer =
+    R"(KEY is steps, or the name of a metric.
 
 Examples:
-  det metrics 1                                   a row for each step of each group
-  det metrics 1 loss accuracy                     only these columns
-  det metrics 1 -g validation -r -n 10            the ten newest validations
-  det metrics 1 accuracy -s accuracy -r -n 1      the step with the highest accuracy
-  det metrics 1 --csv > trial1.csv                for a spreadsheet
-  det metrics 1 --json | jq .metrics.loss         one JSON object per report, for programs)";
+  det metrics 1 loss accuracy
+  det metrics 1 -g validation -s accuracy -r -n 1)";
 
 struct MetricsOptions : ListOptions {
   int64_t trial = 0;
@@ -229,10 +226,9 @@ void add_metrics_command(CLI::App &app, Session &session) {
   CLI::App *command = app.add_subcommand("metrics", "Show the metrics of a trial.");
   command->footer(metrics_footer);
   add_trial(command, session, "TRIAL", options->trial, "The trial.")->required();
-  command->add_option("METRIC", options->columns, "Only these.")->type_name("");
-  command->add_option("-g,--group", options->group, "Only reports of this group.")
-      ->type_name("GROUP");
-  command->add_option("--name", options->names, "Only this metric; may be repeated.")
+  command->add_option("METRIC", options->columns, "Show only these metrics.")->type_name("");
+  command->add_option("-g,--group", options->group, "Show only this group.")->type_name("GROUP");
+  command->add_option("--name", options->names, "Show only this metric. You can repeat the option.")
       ->type_name("METRIC")
       ->allow_extra_args(false);
   add_list_options(command, *options);

@@ -12,34 +12,41 @@ namespace det::cli {
 namespace {
 
 constexpr const char *archive_footer =
-    R"(What is archived is left out of lists, but for 'det ls --archived', and is not started again. Only
-what is over can be archived.
+    R"(Archived experiments appear only in 'det ls --archived', and cannot be started
+again. You can archive experiments that have ended.
 
-Examples:
-  det archive 3 4                   leave experiments 3 and 4 out of lists
-  det unarchive 3                   list it again)";
+Example:
+  det archive 3 4)";
 
-constexpr const char *rename_footer = R"(Examples:
-  det rename 3 'digits, dropout'    what lists call experiment 3 from now on)";
+constexpr const char *unarchive_footer = R"(Example:
+  det unarchive 3)";
 
-constexpr const char *tag_footer = R"(Examples:
-  det tag 3 paper baseline          two more tags for experiment 3
-  det untag 3 baseline              one of them less
-  det ls -e --tag paper             the experiments with a tag)";
+constexpr const char *rename_footer =
+    R"(Example:
+  det rename 3 'digits, dropout')";
 
-constexpr const char *note_footer = R"(Examples:
-  det note 3 'lr too high'          what is to be remembered of experiment 3
-  det note 3                        what was noted
-  det note 3 - < README.md          a longer text; and '' takes the note away)";
+constexpr const char *tag_footer =
+    R"('det ls -e --tag paper' lists the experiments with a tag.
+
+Example:
+  det tag 3 paper baseline)";
+
+constexpr const char *untag_footer = R"(Example:
+  det untag 3 baseline)";
+
+constexpr const char *note_footer =
+    R"(Without TEXT it prints the note. An empty text deletes the note.
+
+Example:
+  det note 3 'lr too high')";
 
 constexpr const char *rm_footer =
-    R"(Deletes the experiments, their trials, metrics and logs, and the files of their checkpoints, for
-good. Asks before, unless there is -y; where nobody can be asked, -y is needed. Only what is over can
-be deleted: 'det kill -e' ends the rest.
+    R"(Deletes the experiments for good: trials, metrics, logs, and the files of
+checkpoints. It asks first. If standard input is not a terminal, it needs -y.
+You can delete experiments that have ended: 'det kill -e' ends the others.
 
-Examples:
-  det rm 3                          delete experiment 3
-  det rm -y 3 4 5                   several, without asking)";
+Example:
+  det rm 3 4)";
 
 struct NoteOptions {
   int64_t experiment = 0;
@@ -105,18 +112,19 @@ bool is_to_be_deleted(Client &client, int64_t id) {
   const std::string answer =
       ask("Delete experiment " + std::to_string(id) + ", '" +
               printable(text_of(field(entry, "name"))) + "', with " + text_of(trials) +
-              (trials == 1 ? " trial" : " trials") + " and what they saved? [y/N] ",
+              (trials == 1 ? " trial" : " trials") + " and their data? [y/N] ",
           Echo::shown);
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
 void remove(const Session &session, const NoteOptions &options) {
   if (!options.yes && !can_ask())
-    throw Failure(ExitCode::usage, "deleting needs -y where nobody can be asked");
+    throw Failure(ExitCode::usage,
+                  "deleting asks first, and standard input is not a terminal; give -y");
   Client client = session.connect();
   for (const int64_t id : options.experiments) {
     if (!options.yes && !is_to_be_deleted(client, id)) {
-      print(experiment_text(id) + " stays.\n");
+      print(experiment_text(id) + " is kept.\n");
       continue;
     }
     const Json answer = client.delete_experiment(id);
@@ -137,7 +145,7 @@ CLI::App *add_note_command(CLI::App &app, Session &session, const std::string &n
                            const std::shared_ptr<NoteOptions> &options, const NoteAction &action) {
   CLI::App *command = app.add_subcommand(name, description);
   command->footer(footer);
-  command->add_flag("--json", options->json, "One JSON object for each experiment.");
+  command->add_flag("--json", options->json, "Print one JSON object for each experiment.");
   command->callback([options, action, &session] { action(session, *options); });
   return command;
 }
@@ -175,30 +183,29 @@ CLI::App *add_several_command(CLI::App &app, Session &session, const std::string
 
 void add_note_commands(CLI::App &app, Session &session) {
   constexpr int any_number = 1000;
-  add_text_command(app, session, "rename", "Give an experiment another name.", rename_footer,
-                   "NAME", "Its name from now on.", 1, 1, rename);
+  add_text_command(app, session, "rename", "Rename an experiment.", rename_footer, "NAME",
+                   "The new name.", 1, 1, rename);
   for (const bool add : {true, false})
     add_text_command(app, session, add ? "tag" : "untag",
-                     add ? "Give an experiment tags." : "Take tags from an experiment.", tag_footer,
-                     "TAG", "The tags.", 1, any_number,
+                     add ? "Add tags to an experiment." : "Remove tags from an experiment.",
+                     add ? tag_footer : untag_footer, "TAG", "The tags.", 1, any_number,
                      [add](const Session &session, const NoteOptions &options) {
                        change_tags(session, options, add);
                      });
-  add_text_command(app, session, "note",
-                   "Note something about an experiment, or show what was noted.", note_footer,
-                   "TEXT", "The note; - is standard input.", 0, 1, note);
+  add_text_command(app, session, "note", "Write or show the note of an experiment.", note_footer,
+                   "TEXT", "The note; - reads standard input.", 0, 1, note);
   for (const bool archived : {true, false})
     add_several_command(
         app, session, archived ? "archive" : "unarchive",
-        archived ? "Leave experiments out of lists." : "List archived experiments again.",
-        archive_footer, std::make_shared<NoteOptions>(),
+        archived ? "Hide experiments from lists." : "List archived experiments again.",
+        archived ? archive_footer : unarchive_footer, std::make_shared<NoteOptions>(),
         [archived](const Session &session, const NoteOptions &options) {
           set_archived(session, options, archived);
         });
   const auto options = std::make_shared<NoteOptions>();
-  add_several_command(app, session, "rm", "Delete experiments and all of their trials.", rm_footer,
-                      options, remove)
-      ->add_flag("-y,--yes", options->yes, "Do not ask.");
+  add_several_command(app, session, "rm", "Delete experiments with their trials and checkpoints.",
+                      rm_footer, options, remove)
+      ->add_flag("-y,--yes", options->yes, "Delete without asking.");
 }
 
 }  // namespace det::cli

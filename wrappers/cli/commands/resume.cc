@@ -19,13 +19,14 @@ namespace det::cli {
 namespace {
 
 constexpr const char *resume_footer =
-    R"(Starts the command of the trial's last run again, in the same directory, as its next run: it goes on
-from the latest checkpoint. Ranks are started again by the launcher that started them (mpirun, torchrun,
-deepspeed, horovodrun), if it was on this machine. The trials of 'det run' are started by it, so that all of them go on.
+    R"(Starts the command of the last run of the trial again, in the same directory.
+The new run continues from the latest checkpoint. For ranks it starts their
+launcher (mpirun, torchrun, deepspeed, horovodrun), if that ran on this
+machine. For a trial of 'det run' it resumes the whole experiment.
 
 Examples:
-  det resume 1                      go on with trial 1, which was paused or died
-  det resume -e 3                   go on with experiment 3: 'det run --resume 3')";
+  det resume 1
+  det resume -e 3)";
 
 std::string own_path() {
   std::string path(4096, '\0');
@@ -55,14 +56,16 @@ std::string own_path() {
 void require_resumable(const Json &trial, const std::string &name) {
   const Json &state = field(trial, "state");
   if (state == "COMPLETED" || state == "CANCELED")
-    throw Failure(ExitCode::state, name + " is " + text_of(state) + ": it is over");
+    throw Failure(ExitCode::state,
+                  name + " is " + text_of(state) + ": it has ended and cannot be resumed");
   if (has_process(trial) && field(trial, "runs").is_array())
-    throw Failure(ExitCode::state, name + " runs; 'det pause' asks it to save and leave");
+    throw Failure(ExitCode::state,
+                  name + " is running; 'det pause' asks it to save a checkpoint and stop");
   if (const Json &note = field(trial, "resume_note"); !note.is_null())
     throw Failure(ExitCode::state,
                   name + " cannot be started from here: it is " + printable(text_of(note)));
   if (field(trial, "resume").is_null())
-    throw Failure(ExitCode::state, name + " cannot be started from here: its command is not known");
+    throw Failure(ExitCode::state, name + " cannot be started from here: its command is unknown");
 }
 
 void resume_trial(const Session &session, Client &client, const int64_t &id) {
@@ -85,12 +88,12 @@ void add_resume_command(CLI::App &app, Session &session) {
     bool experiment = false;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("resume", "Start a trial again that was paused or died.");
+  CLI::App *command = app.add_subcommand("resume", "Resume a trial that was paused or died.");
   command->footer(resume_footer);
-  add_trial(command, session, "ID", options->id, "The trial, or with -e the experiment.",
+  add_trial(command, session, "ID", options->id, "The trial. With -e it is an experiment.",
             &options->experiment)
       ->required();
-  command->add_flag("-e,--experiment", options->experiment, "ID is that of an experiment.");
+  command->add_flag("-e,--experiment", options->experiment, "ID is an experiment.");
   command->callback([options, &session] {
     Client client = session.connect();  // settles the id
     if (options->experiment) resume_experiment(session, options->id);

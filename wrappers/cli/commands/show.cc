@@ -13,12 +13,13 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *show_footer = R"(Examples:
-  det show 1                        trial 1: state, hyperparameters, runs, how to resume it
-  det show -e 3                     experiment 3: configuration and trials
-  det show my-run-7                 a trial by its external id
-  det show 8f14e45f                 a checkpoint, by the beginning of its id
-  det show 1 --json | jq .hparams   everything that is known, for programs)";
+constexpr const char *show_footer =
+    R"(ID is the ID of a trial, or its external ID. UUID is the ID of a checkpoint, or
+its first four characters or more.
+
+Examples:
+  det show 1
+  det show -e 3)";
 
 constexpr size_t shortest_checkpoint_text = 4;
 
@@ -179,9 +180,8 @@ Shown find_shown(Client &client, const std::string &text) {
   } catch (const Failure &failure) {
     if (failure.code != ExitCode::not_found) throw;
   }
-  throw Failure(ExitCode::not_found,
-                "there is no trial and no checkpoint '" + text +
-                    "'; 'det ls' and 'det checkpoints' show the ones there are");
+  throw Failure(ExitCode::not_found, "there is no trial and no checkpoint '" + text +
+                                         "'; 'det ls' and 'det checkpoints' list them");
 }
 
 void run_show(const Session &session, const ShowOptions &options) {
@@ -203,11 +203,13 @@ void add_show_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<ShowOptions>();
   CLI::App *command = app.add_subcommand("show", "Show a trial, an experiment or a checkpoint.");
   command->footer(show_footer);
-  command->add_option("ID|UUID", options->id, "The trial, with -e the experiment; or a checkpoint.")
+  command
+      ->add_option("ID|UUID", options->id,
+                   "The trial or the checkpoint. With -e it is an experiment.")
       ->type_name("")
       ->required();
-  command->add_flag("-e,--experiment", options->experiment, "ID is that of an experiment.");
-  command->add_flag("--json", options->json, "One JSON object.");
+  command->add_flag("-e,--experiment", options->experiment, "ID is an experiment.");
+  command->add_flag("--json", options->json, "Print one JSON object.");
   command->callback([options, &session] { run_show(session, *options); });
 }
 

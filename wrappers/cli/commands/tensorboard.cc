@@ -131,9 +131,9 @@ Json storage_at(Client &client, const Json &experiment, const Json &secrets,
     return found.is_null();
   });
   if (found.is_null())
-    throw Failure(ExitCode::unsupported, "nobody says how to open '" + place +
-                                             "', where the TensorBoard files of " + named(id) +
-                                             " are");
+    throw Failure(ExitCode::unsupported, "opening '" + place + "' with the TensorBoard files of " +
+                                             named(id) + ": no storage of " +
+                                             "that address is known");
   return found;
 }
 
@@ -166,7 +166,7 @@ void TensorboardLogdir::add_experiment(Client &client, int64_t id) {
   }
   if (possible.empty())
     throw Failure(ExitCode::state,
-                  named(id) + " has no storage of this machine for TensorBoard files");
+                  named(id) + " has no storage on this machine for TensorBoard files");
   const Place first = possible.front();
   std::erase_if(possible, [](const Place &place) { return !place.there; });
   if (possible.empty()) possible.push_back(first);
@@ -200,7 +200,7 @@ std::string TensorboardLogdir::option() const {
                             place.directory.string();
     if (one.find(',') != one.npos)
       throw Failure(ExitCode::unsupported, "TensorBoard cannot open '" + one +
-                                               "' beside others, since it has a comma; open it "
+                                               "' beside others: the name has a comma; open it "
                                                "alone");
     all += (all.empty() ? "" : ",") + one;
   }
@@ -267,7 +267,7 @@ void follow_copies(const ChildProgram &board, TensorboardLogdir &logdir,
       return;
     } catch (const std::exception &failure) {
       if (!std::exchange(has_failed, true))
-        std::fprintf(stderr, "det: fetching events: %s; it is tried again and again\n",
+        std::fprintf(stderr, "det: fetching events: %s; det tries again\n",
                      printable(failure.what()).c_str());
     }
     due = Clock::now() + interval;
@@ -275,16 +275,15 @@ void follow_copies(const ChildProgram &board, TensorboardLogdir &logdir,
 }
 
 constexpr const char *tensorboard_footer =
-    R"(Starts your own TensorBoard on what the trials wrote: curves, histograms, texts, images, and the table
-and parallel coordinates of the search under HPARAMS. It shows what is added while it runs, serves this
-machine alone unless told otherwise, and ends with Ctrl-C. What is in a bucket is copied here meanwhile,
-with the credentials that checkpoints of it need.
+    R"(Starts your own TensorBoard on the events of the trials: curves, histograms,
+texts, images, and the search under HPARAMS. It shows new events while it runs,
+and serves this machine only. Arguments after '--' go to TensorBoard. Press
+Ctrl-C to end it. Events in a bucket are copied to this machine, with the
+credentials of the checkpoint storage.
 
 Examples:
-  det tensorboard 3                       experiment 3: open the address that it prints
-  det tensorboard 3 4                     two of them beside each other
-  det tensorboard 3 -- --port 7007        what stands behind '--' is for TensorBoard
-  det tensorboard 3 -- --bind_all         for other machines too)";
+  det tensorboard 3 4
+  det tensorboard 3 -- --port 7007 --bind_all)";
 
 constexpr std::chrono::milliseconds shortest_refresh{100};
 
@@ -317,9 +316,10 @@ std::vector<std::string> tensorboard_command() {
       "python3 -c 'import importlib.util as u, sys; "
       "sys.exit(u.find_spec(\"tensorboard\") is None)' 2>/dev/null";
   if (run_command(look, {}, std::chrono::seconds(60)).status != 0)
-    throw Failure(ExitCode::not_found,
-                  "there is no TensorBoard here: 'pip install tensorboard' installs it; or put the "
-                  "one that you have on PATH");
+    throw Failure(
+        ExitCode::not_found,
+        "TensorBoard is not installed: run 'pip install tensorboard', or put the folder of "
+        "yours on PATH");
   return {"python3", "-m", "tensorboard.main"};
 }
 
@@ -341,7 +341,7 @@ void run_tensorboard(const Session &session, const TensorboardOptions &options) 
   for (auto word = all.cbegin(); word != end; ++word)
     experiments.push_back(parse_id(*word, "EXPERIMENT"));
   if (experiments.empty())
-    throw Failure(ExitCode::usage, "which experiment? 'det experiments' lists them");
+    throw Failure(ExitCode::usage, "no experiment is given; 'det experiments' lists them");
   const std::vector<std::string> given(end, all.cend());
   Client client = session.connect();
   const config::MasterLocation location = config::locate_master(session.master);
@@ -373,12 +373,12 @@ void run_tensorboard(const Session &session, const TensorboardOptions &options) 
 
 void add_tensorboard_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<TensorboardOptions>();
-  CLI::App *command =
-      app.add_subcommand("tensorboard", "Start TensorBoard on what experiments wrote.");
+  CLI::App *command = app.add_subcommand("tensorboard", "Start TensorBoard on experiments.");
   command->footer(tensorboard_footer);
   command->add_option("EXPERIMENT", options->words, "The experiments.")->type_name("")->required();
-  command->add_option("ARGUMENT", options->rest, "What is for TensorBoard, behind '--'.")
-      ->type_name("");
+  command->add_option("ARGUMENT", options->rest, "The arguments for TensorBoard.")
+      ->type_name("")
+      ->option_text("-- ARGUMENT...");
   command
       ->add_option_function<std::string>(
           "--refresh",

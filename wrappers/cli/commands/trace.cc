@@ -11,17 +11,16 @@ namespace det::cli {
 namespace {
 
 constexpr const char *trace_footer =
-    R"(Open the file with https://ui.perfetto.dev or chrome://tracing. It has a process for each rank of
-each run: the regions that the program begins and ends, by thread, what the library itself took
-(detcore), and as counters what was reported.
+    R"(Open the file with https://ui.perfetto.dev or chrome://tracing. It has one
+process for each rank of each run. It shows the regions of the program by
+thread, the time that the library took (detcore), and reports as counters.
 
-A store keeps the last regions of each thread, also of a run that goes on or was killed. What is older,
-and all of a master, are the sums that were reported: slices whose length is right, but not their
-place.
+A store keeps the last regions of each thread, even if the run was killed.
+Older regions, and all regions on a master, are sums: the lengths of their
+slices are right, but their positions are not.
 
-Examples:
-  det trace 1 -o trace.json         where the time of trial 1 went
-  det trace 1 | gzip > trace.json.gz)";
+Example:
+  det trace 1 -o trace.json)";
 
 struct TraceOptions {
   int64_t trial = 0;
@@ -31,7 +30,8 @@ struct TraceOptions {
 void run_trace(const Session &session, const TraceOptions &options) {
   const bool to_output = options.file.empty() || options.file == "-";
   if (to_output && session.terminal.interactive)
-    throw Failure(ExitCode::usage, "a trace is for a program to show: give -o FILE");
+    throw Failure(ExitCode::usage,
+                  "a trace is not for a terminal: write it to a file with -o FILE");
   const std::string trace = session.connect().trace(options.trial);
   if (to_output) return print(trace);
   OutputFile file(options.file);
@@ -44,11 +44,10 @@ void run_trace(const Session &session, const TraceOptions &options) {
 
 void add_trace_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<TraceOptions>();
-  CLI::App *command =
-      app.add_subcommand("trace", "Write where the time of a trial went, for Perfetto.");
+  CLI::App *command = app.add_subcommand("trace", "Write the time line of a trial for Perfetto.");
   command->footer(trace_footer);
   add_trial(command, session, "TRIAL", options->trial, "The trial.")->required();
-  command->add_option("-o,--output", options->file, "Where to; else to the output.")
+  command->add_option("-o,--output", options->file, "The file. By default it is standard output.")
       ->type_name("FILE");
   command->callback([options, &session] { run_trace(session, *options); });
 }

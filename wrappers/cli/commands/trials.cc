@@ -132,15 +132,11 @@ void TrialTable::print_row(const TrialRow &row) {
 }
 
 constexpr const char *trials_footer =
-    R"(Hyperparameters have columns where they differ between the trials. KEY is metric, id, state, steps,
-or the name of a hyperparameter.
+    R"(Hyperparameters that differ between the trials have columns. KEY is metric, id,
+state, steps or the name of a hyperparameter.
 
-Examples:
-  det trials 3                      the trials of experiment 3, the best first
-  det trials 3 -n 10                the ten best
-  det trials 3 --sort lr            by learning rate
-  det trials 3 --sort id --reverse  the newest first
-  det trials 3 --csv > trials.csv   for a spreadsheet)";
+Example:
+  det trials 3 --sort lr -n 10)";
 
 struct TrialsOptions : ListOptions {
   int64_t experiment = 0;
@@ -221,8 +217,7 @@ void run_trials(const Session &session, const TrialsOptions &options) {
 
 void add_trials_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<TrialsOptions>();
-  CLI::App *command = app.add_subcommand(
-      "trials", "List the trials of an experiment with their hyperparameters, the best first.");
+  CLI::App *command = app.add_subcommand("trials", "List the trials of an experiment, best first.");
   command->footer(trials_footer);
   add_id(command, "EXPERIMENT", options->experiment, "The experiment.")->required();
   add_list_options(command, *options);

@@ -16,16 +16,17 @@ namespace det::cli {
 namespace {
 
 constexpr const char *wait_footer =
-    R"(A trial is over, too, when it is paused, or died without anybody who starts it again.
+    R"(Also ends when a trial is paused, or when it died and nothing restarts it.
 
 Examples:
-  det wait 1                        until trial 1 is over
-  det wait -e 3 && det best 3       the result of experiment 3
-  det wait 1 2 --timeout 2h         both, or two hours
+  det wait 1 2 --timeout 2h
+  det wait -e 3 && det best 3
 
-Exit codes besides those of every command; of several, the first that holds for one of them:
-  9 it ended in an error, or died    10 it was canceled    11 it was paused
-  4 the time is up)";
+Exit codes, for several trials the first one that applies:
+  9   A trial ended in an error or died.
+  10  A trial was canceled.
+  11  A trial was paused.
+  4   The time is up.)";
 
 constexpr std::chrono::milliseconds between_looks{500};
 
@@ -100,7 +101,7 @@ void run_wait(const Session &session, const WaitOptions &options) {
           std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
       if (passed >= *options.timeout)
         throw Failure(ExitCode::busy, "the time is up: " + std::to_string(left.size()) + " of " +
-                                          std::to_string(options.ids.size()) + " are not over");
+                                          std::to_string(options.ids.size()) + " have not ended");
       pause = std::min(pause, *options.timeout - passed);
     }
     std::this_thread::sleep_for(pause);
@@ -113,19 +114,19 @@ void run_wait(const Session &session, const WaitOptions &options) {
 
 void add_wait_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<WaitOptions>();
-  CLI::App *command = app.add_subcommand("wait", "Wait until trials or experiments are over.");
+  CLI::App *command = app.add_subcommand("wait", "Wait until trials or experiments end.");
   command->footer(wait_footer);
-  command->add_option("ID", options->ids, "The trials, or with -e the experiments.")
+  command->add_option("ID", options->ids, "The trials. With -e they are experiments.")
       ->type_name("")
       ->required();
-  command->add_flag("-e,--experiment", options->experiments, "IDs are those of experiments.");
+  command->add_flag("-e,--experiment", options->experiments, "The IDs are experiments.");
   command
       ->add_option_function<std::string>(
           "--timeout",
           [options](const std::string &text) { options->timeout = parse_duration(text); },
-          "Not longer than this: 90s, 10m, 2h.")
+          "Wait at most this long: 90s, 10m, 2h.")
       ->type_name("DURATION");
-  command->add_flag("--json", options->json, "One JSON object for each, when it is over.");
+  command->add_flag("--json", options->json, "Print one JSON object for each when it ends.");
   command->callback([options, &session] { run_wait(session, *options); });
 }
 

@@ -144,14 +144,14 @@ void require_places(const std::vector<Curve> &curves, Along along) {
           return std::isfinite(place_of(sample, along, curve));
         }))
       continue;
-    const std::string trial = "trial " + std::to_string(curve.trial) + " does not say at which ";
+    const std::string trial = "trial " + std::to_string(curve.trial) + " has no ";
     if (along == Along::epochs)
       throw Failure(ExitCode::not_found,
                     trial +
-                        "epoch its reports are: report a metric 'epoch' with the others, or have "
+                        "epochs: report a metric 'epoch' with the others, or set "
                         "'records_per_epoch' and 'global_batch_size' in the configuration");
-    throw Failure(ExitCode::not_found, trial + (along == Along::steps ? "steps" : "time") + " '" +
-                                           curve.metric + "' is; choose another --x");
+    throw Failure(ExitCode::not_found, trial + (along == Along::steps ? "steps" : "times") +
+                                           " for '" + curve.metric + "'; choose another --x");
   }
 }
 

@@ -192,7 +192,7 @@ void use_log_metric(Search &search) {
     if (trial.metric <= 0)
       throw Failure(ExitCode::state, "trial " + std::to_string(trial.id) + " has the " +
                                          search.metric.name + " " + short_number(trial.metric) +
-                                         ", which a log axis does not have; leave --log-y out");
+                                         ", which a log axis cannot show; leave out --log-y");
   search.metric.scale = Scale::log;
 }
 
@@ -261,10 +261,9 @@ Bars importance_of(const Json &answer, const std::string &name) {
   const std::string of = "experiment " + text_of(field(answer, "experiment_id"));
   const std::string metric = printable(text_of(field(answer, "searcher_metric")));
   if (count < least_trials)
-    throw Failure(ExitCode::state,
-                  of + " is too small to tell what is important: " + std::to_string(count) +
-                      " of its trials have a value of " + metric + ", and " +
-                      std::to_string(least_trials) + " are needed");
+    throw Failure(ExitCode::state, of + " has too few trials for importances: " +
+                                       std::to_string(count) + " have a value of " + metric +
+                                       ", and " + std::to_string(least_trials) + " are needed");
   if (field(answer, "explained").is_null())
     throw Failure(ExitCode::state, "all trials of " + of + " have the same " + metric);
   const double explained = double_of(field(answer, "explained"));
@@ -281,7 +280,7 @@ Bars importance_of(const Json &answer, const std::string &name) {
   if (explained < little_explained)
     bars.notes.push_back("That is little: these importances may be chance.");
   if (count < hinting_trials)
-    bars.notes.push_back("So few trials show only what is plain; more of them would tell more.");
+    bars.notes.push_back("So few trials show only strong effects. More trials show more.");
   return bars;
 }
 
@@ -289,11 +288,11 @@ Bars importance_of(const Json &answer, const std::string &name) {
 void add_search_plot(CLI::App *command, SearchPlot &plot) {
   CLI::Option *parallel =
       command->add_flag("--parallel", plot.parallel,
-                        "Of an experiment: a line for each trial through its hyperparameters.");
-  CLI::Option *importance = command->add_flag(
-      "--importance", plot.importance, "Of an experiment: how important each hyperparameter is.");
-  CLI::Option *slices = command->add_flag("--slices", plot.slices,
-                                          "Of an experiment: the metric over each hyperparameter.");
+                        "Draw a line for each trial of an experiment through its hyperparameters.");
+  CLI::Option *importance = command->add_flag("--importance", plot.importance,
+                                              "Draw how important each hyperparameter is.");
+  CLI::Option *slices =
+      command->add_flag("--slices", plot.slices, "Draw the metric over each hyperparameter.");
   parallel->excludes(importance, slices);
   importance->excludes(slices);
 }
@@ -461,29 +460,19 @@ void print_curves_csv(const std::vector<Curve> &curves, const CurveStyle &style,
 }
 
 constexpr const char *plot_command_footer =
-    R"(Without METRIC the losses are drawn: every metric with 'loss' in its name, else the first one;
-of the trials of an experiment the validation metric that its searcher compares.
-A METRIC may name its group, 'validation.loss', and of nested ones, as the profiler reports them, the
-last part is enough; a group alone is all that is in it. Behind the first trial a number is one more,
-and so is external:ID, with an external id: their curves share the axes. Values that are not finite
-leave gaps, and so do those that a log axis does not have.
+    R"(Without METRIC it draws every metric with 'loss' in its name, else the first
+metric. For -e it draws the validation metric of the searcher. A METRIC may name
+its group (validation.loss). The last part of a nested name is enough, and a
+group alone draws all its metrics. After the first trial, a number or
+external:ID is one more trial. Values that are not finite leave gaps, and so do
+values that a log axis cannot show.
 
-In a terminal that draws pictures (kitty, iTerm2, or with Sixel) the plot is one, if --picture is not
-none; elsewhere it is text. A FILE is SVG, PDF or PNG by how its name ends.
+A terminal that draws pictures (kitty, iTerm2, Sixel) shows a picture. Other
+terminals show text. The ending of FILE sets its format: svg, pdf or png.
 
 Examples:
-  det plot 1                        the losses of trial 1
-  det plot 1 accuracy               the accuracy, in every group that has it
-  det plot 1 2 3 validation.loss    three trials in one plot
-  det plot -e 4 -n 10               the ten best trials of experiment 4, by the searcher's metric
-  det plot -e 4 loss                the losses of all, with one colour for each trial
-  det plot 1 loss -o loss.pdf       a picture for a paper
-  det plot 1 loss --smooth 0.9 --log-y
-  det plot 1 cpu gpu_util           what the profiler measured, over the time
-  det plot 4 --parallel             the search of experiment 4: parallel coordinates,
-  det plot 4 --slices               the metric over each hyperparameter,
-  det plot 4 --importance           and which of them mattered
-  COLUMNS=120 det plot 1 --ascii    wider, and without braille characters)";
+  det plot 1 2 3 validation.loss --smooth 0.9
+  det plot -e 4 --parallel -o search.pdf)";
 
 struct PlotOptions {
   PlotArguments arguments;
@@ -499,7 +488,7 @@ struct PlotOptions {
   for (const Series &series : panel.series)
     if (series.not_positive > 0)
       throw Failure(ExitCode::not_found,
-                    "no value is above 0, which a log axis wants; leave --log-x and --log-y out");
+                    "no value is above 0, and a log axis needs one; leave out --log-x and --log-y");
   if (trials.size() != 1)
     throw Failure(ExitCode::not_found, "none of these trials has a finite value to plot");
   const std::string metrics = metric_names(client.metric_names(trials.front())).listed(few_names);
@@ -511,7 +500,7 @@ struct PlotOptions {
 void run_search_plot(const Session &session, const PlotOptions &options) {
   const bool two = options.arguments.experiment != 0 && !options.arguments.trial.empty();
   if (two || !options.arguments.words.empty())
-    throw Failure(ExitCode::usage, "a plot of a search is of one experiment: give its id alone");
+    throw Failure(ExitCode::usage, "a plot of a search shows one experiment: give its ID only");
   const int64_t experiment = options.arguments.experiment != 0
                                  ? options.arguments.experiment
                                  : parse_id(options.arguments.trial, "EXPERIMENT");
@@ -535,7 +524,7 @@ void run_plot(const Session &session, PlotOptions options) {
   style.along = along_named(options.along).value_or(usual_along(curves));
   if (style.log_x && style.along == Along::time)
     throw Failure(ExitCode::usage,
-                  "a log axis has no times of day: choose --x relative, or leave --log-x out");
+                  "a log axis cannot show times of day: choose --x relative, or leave out --log-x");
   require_places(curves, style.along);
   if (options.csv) return print_curves_csv(curves, style, session.terminal);
   if (options.json) return print_curves_json(curves, style);
@@ -551,7 +540,7 @@ double parse_weight(const std::string &text) {
   const auto [stop, error] = std::from_chars(text.data(), end, weight);
   if (error == std::errc() && stop == end && weight >= 0 && weight < 1) return weight;
   throw Failure(ExitCode::usage,
-                "'" + text + "' is no weight to smooth with: give a number from 0, below 1");
+                "'" + text + "' is not a weight for --smooth: give a number from 0 to below 1");
 }
 
 }  // namespace
@@ -559,24 +548,27 @@ double parse_weight(const std::string &text) {
 void add_plot_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<PlotOptions>();
   CLI::App *command =
-      app.add_subcommand("plot", "Draw metrics of trials, or what came of a search.");
+      app.add_subcommand("plot", "Draw metrics of trials, or the results of a search.");
   command->footer(plot_command_footer);
   command->add_option("TRIAL", options->arguments.trial, "The trial.")->type_name("");
-  command->add_option("TRIAL|METRIC", options->arguments.words, "More trials, and what to draw.")
+  command
+      ->add_option("TRIAL|METRIC", options->arguments.words,
+                   "More trials, and the metrics to draw.")
       ->type_name("");
-  add_experiment_option(command, options->arguments.experiment, "The trials of this experiment.");
+  add_experiment_option(command, options->arguments.experiment,
+                        "Draw the trials of this experiment.");
   command
       ->add_option_function<std::string>(
           "-n,--count",
           [options](const std::string &text) { options->arguments.count = parse_count(text); },
-          "Only so many of them, the best.")
+          "Draw only the best trials, at most this many.")
       ->type_name("COUNT");
-  command->add_option("-x,--x", options->along, "Over steps, epochs, time or relative time.")
+  command->add_option("-x,--x", options->along, "The x axis: steps, epochs, time or relative.")
       ->type_name("ALONG")
       ->check([](const std::string &name) {
         return along_named(name)
                    ? std::string()
-                   : "there is no axis '" + name + "': choose steps, epochs, time or relative";
+                   : "'" + name + "' is not an axis: choose steps, epochs, time or relative";
       });
   command
       ->add_option_function<std::string>(
@@ -584,12 +576,12 @@ void add_plot_command(CLI::App &app, Session &session) {
           [options](const std::string &text) { options->style.smoothing = parse_weight(text); },
           "Smooth with this weight, as TensorBoard does.")
       ->type_name("NUMBER");
-  command->add_flag("--log-x", options->style.log_x, "A logarithmic x axis.");
-  command->add_flag("--log-y", options->style.log_y, "A logarithmic y axis.");
+  command->add_flag("--log-x", options->style.log_x, "Use a logarithmic x axis.");
+  command->add_flag("--log-y", options->style.log_y, "Use a logarithmic y axis.");
   add_search_plot(command, options->search);
   add_plot_output(command, options->output);
-  CLI::Option *csv = command->add_flag("--csv", options->csv, "Comma-separated values.");
-  command->add_flag("--json", options->json, "One JSON object per curve.")->excludes(csv);
+  CLI::Option *csv = command->add_flag("--csv", options->csv, "Print comma-separated values.");
+  command->add_flag("--json", options->json, "Print one JSON object per curve.")->excludes(csv);
   command->callback([options, &session] { run_plot(session, *options); });
 }
 

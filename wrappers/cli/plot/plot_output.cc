@@ -56,9 +56,9 @@ void *open_library(std::string &why) {
     if (!handle) why = reason() + "; install Cairo and Pango (libpangocairo-1.0-0)";
     return handle;
   }
-  why = std::string("this det came without ") + library +
-        ", as that of the Python package does; plot with matplotlib (detcore.client has the "
-        "values), install det by its own package, or build it where libpango1.0-dev is";
+  why = std::string("this det has no ") + library +
+        " (the Python package leaves it out); plot with matplotlib (detcore.client has the "
+        "values), install det from its own package, or build it with libpango1.0-dev installed";
   return nullptr;
 }
 
@@ -79,7 +79,7 @@ const PictureEntry *find_pictures(std::string &why) {
   if (!handle) return nullptr;
   const auto *const entry = static_cast<const PictureEntry *>(dlsym(handle, picture_entry_name));
   if (entry && std::strcmp(entry->build, picture_build) == 0) return entry;
-  why = std::string(library) + " is of another build than det";
+  why = std::string(library) + " belongs to another build of det";
   return nullptr;
 }
 
@@ -92,8 +92,8 @@ std::string draw_picture(const Figure &figure, PictureFormat format, const Pictu
                   "drawing a picture: " + why + "; without -o the plot is drawn as text");
   if (format == PictureFormat::sixel && !pictures->with_sixel)
     throw Failure(ExitCode::unsupported,
-                  "drawing in Sixel: det was built without libsixel; build it where libsixel-dev "
-                  "is, or leave --picture=sixel out");
+                  "drawing in Sixel: det was built without libsixel; build it with libsixel-dev "
+                  "installed, or leave out --picture=sixel");
   try {
     return pictures->draw(figure, format, size);
   } catch (const std::exception &error) {
@@ -315,8 +315,8 @@ PictureFormat format_of(const PlotOutput &output) {
   const auto format = picture_format(name);
   if (format) return *format;
   throw Failure(ExitCode::usage,
-                "'" + name + "' is no format: choose svg, pdf or png" +
-                    (output.format.empty() ? " with --format, or as the end of FILE" : ""));
+                "'" + name + "' is not a format: choose svg, pdf or png" +
+                    (output.format.empty() ? " with --format, or as the ending of FILE" : ""));
 }
 
 void write_picture(const Figure &figure, const PlotOutput &output) {
@@ -341,7 +341,7 @@ void parse_size(const std::string &text, PlotOutput &output) {
     if (wrong != std::errc() || stop != end) height = 0;
   }
   if (width < least_size || height < least_size || width > most_size || height > most_size)
-    throw Failure(ExitCode::usage, "'" + text + "' is no size: give WIDTHxHEIGHT, each from " +
+    throw Failure(ExitCode::usage, "'" + text + "' is not a size: give WIDTHxHEIGHT, each from " +
                                        std::to_string(least_size) + " to " +
                                        std::to_string(most_size) + " points, such as 800x450");
   output.width = width;
@@ -358,31 +358,33 @@ PictureTerminal picture_terminal(const PlotOutput &output, const Terminal &termi
 
 void add_plot_output(CLI::App *command, PlotOutput &output) {
   command
-      ->add_option("-o,--output", output.file, "Write a picture to this file ('-': to the output).")
+      ->add_option("-o,--output", output.file,
+                   "Write a picture to this file; - is standard output.")
       ->type_name("FILE");
-  command->add_option("--format", output.format, "svg, pdf or png, whatever FILE is called.")
+  command->add_option("--format", output.format, "svg, pdf or png, for any name of FILE.")
       ->type_name("PICTURE");
   command
       ->add_option_function<std::string>(
           "--size", [&output](const std::string &text) { parse_size(text, output); },
-          "Of the picture, in points: 800x450 if not given.")
+          "The size of the picture in points. By default it is 800x450.")
       ->type_name("SIZE");
   command
-      ->add_option("--picture", output.picture,
-                   "In the terminal: auto, kitty, iterm, sixel or none (text).")
+      ->add_option(
+          "--picture", output.picture,
+          "The picture protocol of the terminal: auto, kitty, iterm, sixel or none (text).")
       ->type_name("PROTOCOL")
       ->check([](const std::string &name) {
-        return protocols.contains(name) ? std::string()
-                                        : "there is no protocol '" + name +
-                                              "': choose auto, kitty, iterm, sixel or none";
+        return protocols.contains(name)
+                   ? std::string()
+                   : "'" + name + "' is not a protocol: choose auto, kitty, iterm, sixel or none";
       });
-  command->add_flag("--ascii", output.ascii, "Only ASCII characters.");
+  command->add_flag("--ascii", output.ascii, "Draw with ASCII characters only.");
 }
 
 void check_plot_output(const PlotOutput &output) {
   if (!output.file.empty()) format_of(output);
   else if (!output.format.empty())
-    throw Failure(ExitCode::usage, "--format is for a file: give it with -o, '-' for the output");
+    throw Failure(ExitCode::usage, "--format needs -o FILE; '-o -' writes to standard output");
 }
 
 void show_plot(const Session &session, const Figure &figure, const PlotOutput &output) {

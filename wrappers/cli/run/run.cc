@@ -230,20 +230,25 @@ RunSummary summary_of(Client &client, const RunState &state, const std::string &
 namespace fs = std::filesystem;
 
 constexpr const char *run_footer =
-    R"(Reads the experiment's configuration (YAML or JSON), makes its trials and runs each as a process of
-this machine, as many at a time as there are slots: GPUs where it has any, else processor cores.
-Ctrl-C pauses everything: each trial saves a checkpoint and leaves; a second Ctrl-C ends them at once.
-Either way 'det run --resume ID' goes on, and so it does after a crash of det or of the machine.
+    R"(Reads the configuration of an experiment (YAML or JSON), makes its trials, and
+runs each trial as a process on this machine. As many trials run at a time as
+there are slots: GPUs if the machine has any, else processor cores.
+
+The configuration names the command (entrypoint). A Python trial class is
+written as model_def:MnistTrial. A command after '--' replaces it.
+
+Ctrl-C pauses everything: each trial saves a checkpoint and stops. A second
+Ctrl-C kills the trials. 'det run --resume ID' continues in both cases, and
+after a crash of det or of the machine.
 
 Examples:
-  det run experiment.yaml                    the configuration says which command (entrypoint); with
-                                             model_def:MnistTrial, which trial in Python
-  det run experiment.yaml -- ./train --fast  another command
-  det run experiment.yaml --slots 4          four trials of one slot at a time
-  det run --resume 3                         go on with experiment 3
+  det run experiment.yaml --slots 4 -- ./train --fast
+  det run --resume 3
 
-Exit codes besides those of every command:
-  9 the experiment ended in an error    10 it was canceled    11 it was paused, and can be resumed)";
+Exit codes:
+  9   The experiment ended in an error.
+  10  The experiment was canceled.
+  11  The experiment was paused. It can be resumed.)";
 
 struct RunOptions {
   std::string file;
@@ -285,7 +290,7 @@ int64_t make_experiment(const RunOptions &options, const fs::path &home,
   plan.by_metrics = options.rules == "0.38";
   if (plan.command.empty())
     throw Failure(ExitCode::usage,
-                  "no command to run: give it behind '--', or as 'entrypoint' in " + options.file);
+                  "no command to run: give it after '--', or as 'entrypoint' in " + options.file);
   launcher::require_runnable(config, plan, launcher);
   require_usable_storage(config);
   return experiments.create(config, sources.text, plan);
@@ -315,7 +320,7 @@ class Display {
       is_closed_ = true;
     } catch (const Failure &failure) {
       is_closed_ = true;
-      std::fprintf(stderr, "det: %s; the experiment goes on unseen\n", failure.what());
+      std::fprintf(stderr, "det: %s; the experiment continues without a display\n", failure.what());
     }
   }
 
@@ -337,7 +342,7 @@ RunState supervise(launcher::Supervisor &supervisor, engine::Engine &engine, Dis
     if (state.waits_for != 0 && state.waits_for != waits_for)
       display.say("Nothing runs: trial " + std::to_string(state.waits_for) +
                   " is paused. 'det activate " + std::to_string(state.waits_for) +
-                  "' lets it go on; Ctrl-C leaves.");
+                  "' continues it. Ctrl-C ends det run.");
     waits_for = state.waits_for;
     if (supervisor.ended() || supervisor.at_rest()) return state;
     supervisor.wait(interrupts.fd(), interval);
@@ -345,8 +350,7 @@ RunState supervise(launcher::Supervisor &supervisor, engine::Engine &engine, Dis
       if (++times == 1) {
         if (supervisor.experiment().state == engine::state::active)
           supervisor.change_state(engine::state::paused);
-        display.say(
-            "Pausing: each trial saves a checkpoint and leaves. Ctrl-C again ends them now.");
+        display.say("Pausing: each trial saves a checkpoint and stops. Ctrl-C again kills them.");
       } else {
         supervisor.kill_processes();
       }
@@ -395,8 +399,7 @@ Finished supervise_here(const Session &session, const RunOptions &options,
   try {
     return {id, supervise(supervisor, engine, display, interval)};
   } catch (const Error &error) {
-    throw Error(error.code, std::string(error.what()) +
-                                "; trials that run go on by themselves, and '" +
+    throw Error(error.code, std::string(error.what()) + "; running trials continue, and '" +
                                 engine::run_again_command(location.store_directory(), id) +
                                 "' takes them over");
   }
@@ -406,7 +409,7 @@ void run_experiment_file(const Session &session, const RunOptions &options) {
   const config::MasterLocation location = config::locate_master(session.master);
   if (!location.embedded)
     throw Failure(ExitCode::unsupported,
-                  "det run runs experiments on this machine, and " + location.url +
+                  "'det run' runs experiments on this machine, and " + location.url +
                       " is a master over HTTP; unset DET_MASTER, or give -m a directory");
   Display display(session.terminal);
   const auto [id, end] = supervise_here(session, options, location, display);
@@ -423,37 +426,38 @@ void run_experiment_file(const Session &session, const RunOptions &options) {
 
 void add_run_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<RunOptions>();
-  CLI::App *command =
-      app.add_subcommand("run", "Run an experiment on this machine: a search over many trials.");
+  CLI::App *command = app.add_subcommand("run", "Run an experiment: a search over many trials.");
   command->footer(run_footer);
-  command->add_option("FILE", options->file, "The configuration; - for standard input.")
+  command->add_option("FILE", options->file, "The configuration; - reads standard input.")
       ->type_name("");
-  command->add_option("COMMAND", options->command, "What each trial runs, behind '--'.")
-      ->type_name("");
-  command->add_option("--slots", options->slots, "Use so many slots instead of all there are.")
+  command->add_option("COMMAND", options->command, "The command that each trial runs.")
+      ->type_name("")
+      ->option_text("-- COMMAND...");
+  command->add_option("--slots", options->slots, "Use this number of slots instead of all.")
       ->type_name("COUNT")
-      ->check(CLI::Range(1, 100'000));
+      ->check(CLI::Range(1, 100'000).description(""));
   command->add_flag("--profile", options->profile,
-                    "Sample the machine while trials run, as profiling.enabled does; 'det metrics "
-                    "TRIAL -g cpu' shows what was found.");
+                    "Measure the machine while trials run, as profiling.enabled does. 'det "
+                    "metrics TRIAL -g cpu' shows the result.");
   command
       ->add_option_function<std::string>(
           "--resume",
           [options](const std::string &text) { options->resume = parse_id(text, "EXPERIMENT"); },
-          "Go on with this experiment.")
+          "Continue this experiment.")
       ->type_name("EXPERIMENT");
   command
-      ->add_option("--rules", options->rules,
-                   "The release whose search to follow: 0.33 hands out lengths, 0.38 stops trials "
-                   "by the metrics they report.")
+      ->add_option(
+          "--rules", options->rules,
+          "The release whose search rules apply. 0.33 hands out lengths. 0.38 stops trials "
+          "by the metrics they report.")
       ->type_name("RULES")
-      ->check(CLI::IsMember({"0.33", "0.38"}));
+      ->check(CLI::IsMember({"0.33", "0.38"}).description(""));
   command->callback([options, &session] {
     if (options->resume != 0 &&
         !(options->file.empty() && options->command.empty() && !options->profile))
       throw Failure(ExitCode::usage,
-                    "--resume goes on with the configuration and the command that the experiment "
-                    "has: give no other, nor --profile");
+                    "--resume keeps the configuration and the command of the experiment: leave out "
+                    "FILE, COMMAND and --profile");
     if (options->file.empty() && options->resume == 0)
       throw Failure(ExitCode::usage, "give a configuration FILE, or --resume EXPERIMENT");
     with_exit_code([&] { run_experiment_file(session, *options); });

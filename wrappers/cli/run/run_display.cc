@@ -75,7 +75,7 @@ void RunDisplay::tell(const RunState &state, Clock::time_point now) {
   std::map<int64_t, std::string> running;
   for (const RunningTrial &trial : state.running) running[trial.id] = trial.hparams;
   for (const int64_t id : running_)
-    if (!running.contains(id)) add("trial " + std::to_string(id) + " left");
+    if (!running.contains(id)) add("trial " + std::to_string(id) + " stopped");
   for (const auto &[id, hparams] : running)
     if (!running_.contains(id))
       add("trial " + std::to_string(id) + " started" +

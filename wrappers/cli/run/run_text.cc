@@ -192,9 +192,9 @@ std::string summary_text(const RunSummary &summary, const Terminal &terminal) {
         "C       det_checkpoint_reader_open(checkpoint, \"" + id + "\", NULL, &restore, &err)");
     add_fact(out, "", "Python  core_context.checkpoint.restore_path(\"" + id + "\")");
   } else if (summary.best) {
-    add_fact(out, "Checkpoint", "none: the best trial saved none, or it was collected");
+    add_fact(out, "Checkpoint", "none: the best trial saved none, or it was deleted");
   }
-  add_fact(out, "Go on with", printable(summary.resume));
+  add_fact(out, "Resume with", printable(summary.resume));
   return out;
 }
 

@@ -40,7 +40,7 @@ std::chrono::milliseconds parse_duration(const std::string &text) {
   if (const auto seconds = seconds_in(text))
     return std::chrono::milliseconds(static_cast<int64_t>(*seconds * 1000));
   throw Failure(ExitCode::usage,
-                "'" + text + "' is no span of time: write seconds, or 90s, 10m, 2h, 1d");
+                "'" + text + "' is not a duration: write seconds, or 90s, 10m, 2h, 1d");
 }
 
 std::string parse_since(const std::string &text) {
@@ -55,7 +55,7 @@ std::string parse_since(const std::string &text) {
     if (end && *end == '\0') return written(timegm(&parts));
   }
   throw Failure(ExitCode::usage, "'" + text +
-                                     "' is no time: write 2026-01-31 12:00, in UTC, or how long "
+                                     "' is not a time: write 2026-01-31 12:00, in UTC, or how long "
                                      "ago: 90s, 10m, 2h, 1d");
 }
 

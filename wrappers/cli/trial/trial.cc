@@ -132,8 +132,8 @@ Json TrialHolder::answer(const Json &request) noexcept {
   } catch (const Failure &failure) {
     return failed(failure.code, failure.what());
   } catch (const std::exception &error) {
-    return failed(ExitCode::usage, std::string("'det trial' does not understand its script; is it "
-                                               "of another release? ") +
+    return failed(ExitCode::usage, std::string("'det trial' does not understand its script; do "
+                                               "both have the same release? ") +
                                        error.what());
   }
 }
@@ -172,7 +172,7 @@ Json TrialHolder::next(const Json &) {
 Json TrialHolder::complete(const Json &request) {
   const std::scoped_lock lock(searching_);
   if (!operation_)
-    throw Failure(ExitCode::state, "nothing is under way to complete; ask for it with 'det next'");
+    throw Failure(ExitCode::state, "there is nothing to complete; run 'det next' first");
   call_library([&](det_error *error) {
     return det_searcher_op_report_completed(operation_, request.at("metric").get<double>(), error);
   });
@@ -183,7 +183,8 @@ Json TrialHolder::complete(const Json &request) {
 Json TrialHolder::progress(const Json &request) {
   const std::scoped_lock lock(searching_);
   if (!operation_)
-    throw Failure(ExitCode::state, "nothing is under way; ask for it with 'det next'");
+    throw Failure(ExitCode::state,
+                  "there is no length to report progress for; run 'det next' first");
   call_library([&](det_error *error) {
     return det_searcher_op_report_progress(operation_, request.at("length").get<double>(), error);
   });
@@ -274,8 +275,8 @@ TrialServer::~TrialServer() {
 }
 
 constexpr const char *trial_footer =
-    R"~(Runs the command as a trial, or as the next run of one. The command asks with 'det next' how far to
-train, and tells with 'det report' and 'det checkpoint' what came of it:
+    R"~(Runs the command as a trial. The command asks 'det next' how far to train, and
+hands results to 'det report' and 'det checkpoint':
 
   step=$(det checkpoint restore model)
   while length=$(det next); do
@@ -288,17 +289,16 @@ train, and tells with 'det report' and 'det checkpoint' what came of it:
   done
   det checkpoint save model --step "$step"
 
-The command finds hyperparameters in DET_HPARAM_name, and all of them as JSON in DET_HPARAMS. How it
-leaves is how the trial ends, and how 'det trial' leaves.
+The command finds each hyperparameter in DET_HPARAM_name, and all of them as
+JSON in DET_HPARAMS. The trial and 'det trial' end as the command ends.
 
 Examples:
-  det trial -- ./train.sh                        a trial of its own
-  det trial --external-id night -- ./train.sh    goes on with the trial of that name
+  det trial --external-id night -- ./train.sh
   det run experiment.yaml -- det trial -- ./train.sh
-                                                 a search over many
 
-Exit codes besides those of the command:
-  126 it cannot be run    127 there is no such command)~";
+Exit codes:
+  126  The command cannot be run.
+  127  The command does not exist.)~";
 
 struct TrialOptions {
   std::vector<std::string> command;
@@ -315,8 +315,9 @@ int parse_signal(const std::string &name) {
       {"HUP", SIGHUP}, {"INT", SIGINT}, {"TERM", SIGTERM}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}};
   const auto found = numbers.find(name);
   if (found != numbers.end()) return found->second;
-  throw Failure(ExitCode::usage,
-                "no signal '" + name + "' can be passed on: choose HUP, INT, TERM, USR1 or USR2");
+  throw Failure(
+      ExitCode::usage,
+      "'" + name + "' is not a signal for --preempt-on: choose HUP, INT, TERM, USR1 or USR2");
 }
 
 std::string config_json(const std::string &file) {
@@ -398,29 +399,32 @@ void add_trial_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<TrialOptions>();
   CLI::App *command = app.add_subcommand("trial", "Run a script as a trial.");
   command->footer(trial_footer);
-  command->add_option("COMMAND", options->command, "What to run, behind '--'.")
+  command->add_option("COMMAND", options->command, "The script or program to run.")
       ->type_name("")
+      ->option_text("-- COMMAND...")
       ->required();
-  command->add_option("--name", options->name, "What to call a new trial; else the command.")
+  command
+      ->add_option("--name", options->name,
+                   "The name of a new trial. By default it is the command.")
       ->type_name("NAME");
   command
       ->add_option("--external-id", options->external_id,
-                   "A name of your own: the next start with it goes on with the same trial.")
+                   "Your name for the trial. The next start with this name resumes it.")
       ->type_name("NAME");
   command
       ->add_option("--config", options->config,
-                   "The configuration of a new trial: its length, where checkpoints go.")
+                   "The configuration of a new trial: its length and its storage.")
       ->type_name("FILE");
-  command->add_option("--hparams", options->hparams, "Hyperparameters of a new trial.")
+  command->add_option("--hparams", options->hparams, "The hyperparameters of a new trial.")
       ->type_name("JSON");
   command
       ->add_option_function<std::string>(
           "--preempt-on",
           [options](const std::string &name) { options->preempt_on = parse_signal(name); },
-          "This signal asks the script to stop, as 'det pause' does; the others are passed on.")
+          "This signal preempts the trial, as 'det pause' does. Other signals go to the script.")
       ->type_name("SIGNAL");
   command->add_flag("--no-capture", options->no_capture,
-                    "Leave what the command prints out of 'det logs'.");
+                    "Keep the output of the command out of 'det logs'.");
   command->callback([options, &session] { with_exit_code([&] { run_trial(session, *options); }); });
 }
 

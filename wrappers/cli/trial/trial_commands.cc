@@ -14,11 +14,11 @@ namespace det::cli {
 namespace {
 
 constexpr const char *checkpoint_footer =
-    R"(In the script of 'det trial'. Others list checkpoints with 'det checkpoints'.
+    R"(Use it in the script of 'det trial'. 'det checkpoints' lists checkpoints.
 
 Examples:
-  det checkpoint save model --step 100    store the files in ./model; prints the id
-  step=$(det checkpoint restore model)    into ./model; prints its steps, 0 where there is none yet)";
+  det checkpoint save model --step 100
+  step=$(det checkpoint restore model))";
 
 // The holder may stand in another directory.
 std::string directory_for_holder(const std::string &directory) {
@@ -52,35 +52,37 @@ void restore(const CheckpointOptions &options) {
 }
 
 CLI::App *add_checkpoint_command(CLI::App *group, const std::string &name,
-                                 const std::string &description, CheckpointOptions &options) {
+                                 const std::string &description, const char *footer,
+                                 CheckpointOptions &options) {
   CLI::App *command = group->add_subcommand(name, description)->group("Commands");
-  command->footer(checkpoint_footer);
-  command->add_option("DIRECTORY", options.directory, "Where its files are.")
+  command->footer(footer);
+  command->add_option("DIRECTORY", options.directory, "The directory of the files.")
       ->required()
       ->type_name("");
-  command->add_flag("--json", options.json, "One JSON object.");
+  command->add_flag("--json", options.json, "Print one JSON object.");
   return command;
 }
 
 constexpr const char *next_footer =
-    R"(In the script of 'det trial'. Prints how far to train, counted from the beginning of the trial. Asked
-again before that is completed it prints the same, so that a script can ask at every step whether it
-should stop. One that is paused or canceled should save a checkpoint and leave.
+    R"(Use it in the script of 'det trial'. Prints how far to train, counted from the
+beginning of the trial. Until you complete that length, it prints the same
+number, so a script can ask at every step whether to stop. A paused or canceled
+trial should save a checkpoint and exit.
 
 Examples:
-  while length=$(det next); do ... done   until there is no more to do, or it is asked to stop
-  det next --completed "$loss"            it has trained that far; with the searcher's metric
-  det next --progress "$epoch"            how far it has come, for those who look on
+  while length=$(det next); do ./train "$length"; done
+  det next --completed "$loss"
 
-Exit codes besides those of every command:
-  12 there is no more to do for now    13 it is asked to stop: save a checkpoint and leave)";
+Exit codes:
+  12  There is nothing more to train for now.
+  13  The trial is asked to stop. Save a checkpoint and exit.)";
 
 constexpr const char *report_footer =
-    R"(In the script of 'det trial'. Exit code 0 says that the report is safe, whatever happens next.
+    R"(Use it in the script of 'det trial'. Exit code 0 means that the report is safe,
+even if the process or the master fails later.
 
-Examples:
-  det report loss=0.3 acc=0.9 --step 100
-  det report loss=0.4 --step 100 --group validation)";
+Example:
+  det report loss=0.4 acc=0.9 --step 100 --group validation)";
 
 double parse_number(const std::string &text, const std::string &what) {
   double value = 0;
@@ -88,7 +90,7 @@ double parse_number(const std::string &text, const std::string &what) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') ++begin;
   const auto [stop, error] = std::from_chars(begin, end, value);
   if (error == std::errc() && stop == end) return value;
-  throw Failure(ExitCode::usage, "'" + text + "' of " + what + " is no number");
+  throw Failure(ExitCode::usage, "'" + text + "' is not a number: give one for " + what);
 }
 
 // Of "loss=0.3". A name may have an = in it, a number none.
@@ -96,7 +98,7 @@ void add_metric(Json &metrics, const std::string &text) {
   const size_t equals = text.rfind('=');
   if (equals == text.npos || equals == 0)
     throw Failure(ExitCode::usage,
-                  "'" + text + "' is no metric: write NAME=NUMBER, as in loss=0.3");
+                  "'" + text + "' is not a metric: write NAME=NUMBER, as in loss=0.3");
   const std::string name = text.substr(0, equals);
   if (metrics.contains(name)) throw Failure(ExitCode::usage, "'" + name + "' is given twice");
   metrics[name] = parse_number(text.substr(equals + 1), "'" + name + "'");
@@ -117,13 +119,13 @@ void add_next_command(CLI::App &app) {
     bool json = false;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("next", "Ask how far the script's trial should train.");
+  CLI::App *command = app.add_subcommand("next", "Print how far a script should train.");
   command->footer(next_footer);
   CLI::Option *completed = add_number(command, "--completed", options->completed,
-                                      "It has trained that far; this is its searcher metric.");
-  add_number(command, "--progress", options->progress, "How far it has trained.")
+                                      "The length is trained. NUMBER is the searcher metric.");
+  add_number(command, "--progress", options->progress, "How far the script has trained so far.")
       ->excludes(completed);
-  command->add_flag("--json", options->json, "One JSON object.");
+  command->add_flag("--json", options->json, "Print one JSON object.");
   command->callback([options] {
     Json request = {{"do", "next"}};
     if (options->completed) request = {{"do", "complete"}, {"metric", *options->completed}};
@@ -142,7 +144,7 @@ void add_report_command(CLI::App &app) {
     int64_t steps = 0;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App *command = app.add_subcommand("report", "Report metrics of the script's trial.");
+  CLI::App *command = app.add_subcommand("report", "Report metrics from a script.");
   command->footer(report_footer);
   command
       ->add_option_function<std::vector<std::string>>(
@@ -150,11 +152,11 @@ void add_report_command(CLI::App &app) {
           [options](const std::vector<std::string> &texts) {
             for (const std::string &text : texts) add_metric(options->metrics, text);
           },
-          "What was measured.")
+          "A metric and its value.")
       ->type_name("")
       ->required();
   add_steps(command, options->steps);
-  command->add_option("-g,--group", options->group, "The group; else training.")
+  command->add_option("-g,--group", options->group, "The group. By default it is training.")
       ->type_name("GROUP");
   command->callback([options] {
     ask_trial({{"do", "report"},
@@ -172,23 +174,26 @@ void add_script_commands(CLI::App &app) {
 }
 
 void add_checkpoint_commands(CLI::App &app) {
-  CLI::App *group =
-      app.add_subcommand("checkpoint", "Save and restore checkpoints of the script's trial.");
+  CLI::App *group = app.add_subcommand("checkpoint", "Save and restore checkpoints in a script.");
   group->footer(checkpoint_footer);
   group->require_subcommand(1);
 
   const auto saved = std::make_shared<CheckpointOptions>();
   CLI::App *command = add_checkpoint_command(
-      group, "save", "Store the files of a directory; print its id.", *saved);
+      group, "save", "Store the files of a directory and print the checkpoint ID.",
+      "Example:\n  det checkpoint save model --step 100", *saved);
   add_steps(command, saved->steps);
-  command->add_option("--metadata", saved->metadata, "What else to keep with it: a JSON object.")
+  command->add_option("--metadata", saved->metadata, "A JSON object to store with it.")
       ->type_name("JSON");
   command->callback([saved] { save(*saved); });
 
   const auto restored = std::make_shared<CheckpointOptions>();
-  command = add_checkpoint_command(group, "restore",
-                                   "Bring the latest checkpoint back; print its steps.", *restored);
-  command->add_option("UUID", restored->uuid, "Another one than the latest.")->type_name("");
+  command =
+      add_checkpoint_command(group, "restore", "Restore the latest checkpoint and print its steps.",
+                             "Prints 0 if there is no checkpoint yet.\n\nExample:\n"
+                             "  step=$(det checkpoint restore model)",
+                             *restored);
+  command->add_option("UUID", restored->uuid, "The checkpoint, if not the latest.")->type_name("");
   command->callback([restored] { restore(*restored); });
 }
 

@@ -50,14 +50,14 @@ Fd connect_to_holder() {
   const char *name = std::getenv(trial_socket_variable);
   if (!name || !*name)
     throw Failure(ExitCode::state,
-                  "this is the command of a script that is a trial: start the script with 'det "
+                  "this command works only in the script of a trial; start the script with 'det "
                   "trial -- SCRIPT'");
   const SocketAddress address = address_of(name);
   Fd connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!connection || connect(connection.get(), address.get(), address.size) != 0 ||
       !is_of_this_user(connection))
     throw Failure(ExitCode::unavailable,
-                  "the 'det trial' that started this script has gone, and its trial with it");
+                  "the 'det trial' that started this script has ended, and its trial with it");
   return connection;
 }
 
@@ -112,8 +112,8 @@ Json ask_trial(const Json &request) {
   const Json answer = receive(holder);
   if (answer.is_null())
     throw Failure(ExitCode::unavailable,
-                  "the 'det trial' that started this script went without an answer: it may have "
-                  "done what it was asked");
+                  "the 'det trial' that started this script ended without an answer; it may have "
+                  "done the request");
   const auto code =
       static_cast<ExitCode>(answer.value("exit", static_cast<int>(ExitCode::internal)));
   if (code == ExitCode::ok) return answer;
