@@ -104,12 +104,33 @@ def docstrings(text):
 readers = {".md": markdown, ".h": comments, ".hpp": comments, ".py": docstrings}
 
 
-def helps(det):
-    """The help of the command and of each command that it lists."""
-    whole = subprocess.run([det, "--help"], capture_output=True, text=True, check=True).stdout
-    yield "det --help", whole
-    for command in dict.fromkeys(re.findall(r"^  ([a-z]+)  +[A-Z]", whole, re.MULTILINE)):
-        yield f"det help {command}", subprocess.run([det, "help", command], capture_output=True, text=True).stdout
+def help_text(text):
+    """The paragraphs of a help, and the texts of its tables. Examples and the names in a table are not prose."""
+    for block in re.finditer(r"(?:[^\n]+\n?)+", text):
+        title, *lines = block[0].rstrip("\n").split("\n")
+        line = text.count("\n", 0, block.start()) + 1
+        if not title.startswith(" ") and not (title.endswith(":") and lines and lines[0].startswith("  ")):
+            if not title.startswith("Usage: "):
+                yield line, "prose", " ".join([title, *lines])
+        elif not title.startswith(("Example", " ")):
+            rows = []
+            for number, row in enumerate(lines, line + 1):
+                if re.match(r"  \S", row):
+                    rows.append((number, re.split(r"\s{2,}", row.strip(), maxsplit=1)[1:]))
+                else:
+                    rows[-1][1].append(row.strip())
+            yield from ((number, "cell", " ".join(texts)) for number, texts in rows)
+
+
+def helps(det, *words):
+    """The help of the command, of its topics, and of each command that it lists, which is before the options."""
+    text = subprocess.run([det, *words, "--help"], capture_output=True, text=True, check=True).stdout
+    yield " ".join(["det", *words, "--help"]), text
+    listed = re.sub(r"^Arguments:\n(?:  .*\n)*", "", text.split("\nOptions:")[0], flags=re.MULTILINE)
+    for command in re.findall(r"^  ([a-z]+)  ", listed, re.MULTILINE):
+        yield from helps(det, *words, command)
+    for topic in re.findall(r"'det help ([a-z-]+)'", text) if not words else []:
+        yield f"det help {topic}", subprocess.run([det, "help", topic], capture_output=True, text=True, check=True).stdout
 
 
 def read_by_users(root):
@@ -160,7 +181,7 @@ def main():
     texts = [(path, readers[path.suffix], path.read_text()) for path in arguments.file or read_by_users(arguments.root)]
     texts = [(str(path.resolve().relative_to(arguments.root.resolve())), reader, text) for path, reader, text in texts]
     if arguments.det:
-        texts += [(name, markdown, text) for name, text in helps(arguments.det)]
+        texts += [(name, help_text, text) for name, text in helps(arguments.det)]
     for name, reader, text in texts:
         found, lengths = finds(reader(text))
         if name.endswith(".md"):

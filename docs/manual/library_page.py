@@ -12,8 +12,8 @@ from roff import Page, bold, escape
 
 SUMMARY = "checkpoints, preemption, metrics and hyperparameter search for training programs"
 INTRODUCTION = """A program calls det_core_init(), asks the core for the contexts that it needs, and ends with
-det_core_close(). The comment of each function in the headers tells its parameters, who may call it, and its
-errors."""
+det_core_close(). The headers document each function: its parameters, its errors, and the threads that may call
+it."""
 
 
 def about(header):

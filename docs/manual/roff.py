@@ -35,7 +35,7 @@ class Page:
         self.lines.append(text)
 
     def entry(self, term, text):
-        """One of a list of terms; without a text it stands alone."""
+        """One of a list of terms; a term without a text is a paragraph."""
         if text:
             self.lines += [".TP", bold(term), escape(text)]
         else:

@@ -9,19 +9,31 @@ for file in LICENSE copyright README.md CHANGELOG.md docs/platforms.md; do
   [ -s "$prefix/share/doc/detcore/$file" ] || fail "there is no share/doc/detcore/$file"
 done
 
-# Pages of `det WORDS...` and of the commands below it, each of which --help lists after two spaces.
+# Checks the pages of `det WORDS...` and of the commands below it, which --help lists before the options.
 check_page() {
   name=$(echo det "$@" | tr ' ' -)
   page=$prefix/share/man/man1/$name.1
   [ -s "$page" ] || fail "there is no $name(1)"
-  for option in $("$prefix/bin/det" "$@" --help | grep -o '^  -[-a-z,]*'); do
-    grep -q "^.fB$(echo "$option" | sed 's/-/\\\\-/g')" "$page" || fail "$name(1) does not tell of $option"
+  for section in SYNOPSIS DESCRIPTION OPTIONS 'EXIT STATUS' EXAMPLES; do
+    grep -q "^.SH \"$section\"" "$page" || fail "$name(1) has no $section"
   done
-  for command in $("$prefix/bin/det" "$@" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z_-]*\) .*/\1/p'); do
+  "$prefix/bin/det" "$@" --help | sed -n 's/^  \(-[-a-z, ]*[a-z]\).*/\1/p' | sed 's/-/\\\\-/g' | while read -r option; do
+    grep -q "^.fB$option" "$page" || fail "$name(1) does not have the option $option"
+  done
+  for command in $("$prefix/bin/det" "$@" --help |
+    sed -n '/^Usage:/,/^Options:/{/^Arguments:/,/^$/!s/^  \([a-z_-]*\)  .*/\1/p}'); do
     check_page "$@" "$command"
   done
 }
 
+# Neither the environment nor the desktop has a browser: the path is printed.
+check_docs() {
+  page=$(env -u BROWSER -u DISPLAY -u WAYLAND_DISPLAY "$prefix/bin/det" docs --print platforms)
+  case $page in "$prefix"/share/doc/detcore/*platforms*) [ -s "$page" ] ;; *) false ;; esac ||
+    fail "det docs does not find the page 'platforms': $page"
+}
+
+check_docs
 check_page
 grep -q 'det_core_init' "$prefix/share/man/man3/libdetcore.3" || fail "libdetcore(3) does not tell of det_core_init()"
 for page in "$prefix"/share/man/man?/*; do

@@ -45,7 +45,7 @@ constexpr const char *environment_topic = R"(Environment:
 
 constexpr const char *exit_codes_topic = R"(Exit codes:
   0  The command succeeded.
-  1  det has a defect. Please report it.
+  1  det has a defect, or memory ran out. Please report a defect.
   2  The arguments are wrong.
   3  The ID, metric or store does not exist.
   4  The store is busy or locked. Try again.

@@ -11,9 +11,12 @@ namespace det::cli {
 namespace {
 
 constexpr const char *gc_footer =
-    R"(Keeps the checkpoints that checkpoint_storage in the configuration asks for:
-save_trial_best (1) of the best and save_trial_latest (1) of the latest of each
-trial, and save_experiment_best (0) of the best of all trials. It also keeps
+    R"(Kept checkpoints:
+  save_trial_best       The best checkpoints of each trial. By default 1.
+  save_trial_latest     The latest checkpoints of each trial. By default 1.
+  save_experiment_best  The best checkpoints of all trials. By default 0.
+
+These fields are in checkpoint_storage of the configuration. det also keeps
 pinned checkpoints, and those that other trials started from.
 
 Example:

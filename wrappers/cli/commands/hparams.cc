@@ -12,14 +12,14 @@ namespace det::cli {
 namespace {
 
 constexpr const char *hparams_footer =
-    R"(Shows an importance from 0 to 1 for each hyperparameter: the part of the
-differences between the trials that it makes, by itself or together with
-others. A random forest over the ranks of the trials computes it, as for
-'det plot --importance'. 'p' is the chance that the effect of the hyperparameter
-by itself is random.
+    R"(Shows an importance from 0 to 1 for each hyperparameter. It is the part of the
+differences between the trials that the hyperparameter makes, by itself or
+together with others. A random forest over the ranks of the trials computes it,
+as for 'det plot --importance'. 'p' is how often chance alone explains as much
+as the hyperparameter does by itself.
 
-The pictures show the metric for each range of values: from the best to the
-worst trial, heavy for the middle half, a dot for the median.
+Each picture shows the metric for one range of values, from the best to the
+worst trial. The heavy part is the middle half, the dot is the median.
 
 Example:
   det hparams 3)";

@@ -16,17 +16,18 @@ namespace det::cli {
 namespace {
 
 constexpr const char *wait_footer =
-    R"(Also ends when a trial is paused, or when it died and nothing restarts it.
+    R"(Also ends when a trial is paused, or when it died and nothing restarts it. If
+the trials end in different ways, the first exit code below that applies counts.
 
 Examples:
   det wait 1 2 --timeout 2h
   det wait -e 3 && det best 3
 
-Exit codes, for several trials the first one that applies:
+Exit codes:
+  4   The time is up.
   9   A trial ended in an error or died.
   10  A trial was canceled.
-  11  A trial was paused.
-  4   The time is up.)";
+  11  A trial was paused.)";
 
 constexpr std::chrono::milliseconds between_looks{500};
 
