@@ -236,8 +236,9 @@ def transcript(text, marks, place, environment):
 
 
 def check_yaml(text, marks, place, environment):
-    (place / "block.yaml").write_text(frame(marks) + text)
-    succeed(["det", "config", "check", "block.yaml"], place, environment)
+    name = marks.get("file", "block.yaml")
+    (place / name).write_text(frame(marks) + text)
+    succeed(["det", "config", "check", name], place, environment)
 
 
 def check_json(text, *_):
