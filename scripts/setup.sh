@@ -15,6 +15,10 @@ if [ "${1:-build}" != build ]; then
     bookworm | noble) packages="$packages clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev" ;;
     jammy) packages="$packages clang-14 clang-format-14 clang-tidy-14" ;;
   esac
+  # What makes the site of the documentation; older releases have other versions of it.
+  case $codename in
+    bookworm | noble | trixie) packages="$packages furo python3-breathe python3-myst-parser python3-sphinx" ;;
+  esac
   # What of Python is not taken from its index: the wheels of torch there are for GPUs, of gigabytes.
   case $codename in bookworm) packages="$packages python3-torch" ;; esac
   # The languages whose programs the tests train with.
