@@ -251,7 +251,7 @@ def check_json(text, *_):
 def check_commands(page, place, environment):
     text = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     for words in sorted({" ".join(found.split()) for found in re.findall(r"`det ([a-z][^`]*)`", text)}):
-        command = re.match(r"(?:config|checkpoint) [a-z]+|[a-z]+", words)[0]
+        command = re.match(r"(?:config|checkpoints?) [a-z]+|[a-z]+", words)[0]
         help_text = succeed(["det", "help", *command.split()], place, environment)
         for option in re.findall(r"(?<![-\w])--?[a-zA-Z][\w-]*", words.split(" -- ")[0]):
             if not re.search(rf"(?<![-\w]){option}(?![-\w])", help_text):
