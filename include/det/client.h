@@ -59,7 +59,7 @@ typedef struct det_client_options {
    * seconds for each try. DET_TIMEOUT_NONE is DET_E_INVALID. */
   det_timeout timeout_ms;
 
-  det_log_callback log; /**< Receives log lines. NULL: only errors are reported. */
+  det_log_callback log; /**< Receives log lines. NULL: they are dropped. */
   void *log_user_data;  /**< For `log`. */
   /** Called once with `log_user_data`, on any thread, after the last call of `log`. This is at the
    * latest in det_client_free(), or at the end of a function that makes no handle. NULL: nothing to
