@@ -13,6 +13,7 @@ from pathlib import Path
 
 root = Path(__file__).resolve().parent.parent
 folder = root / "docs/pictures"
+MARK = "Made by scripts/pictures.py"
 WRAPPERS = ["cli", "nn", "keras"]
 STYLE = """  graph [bgcolor="white", fontname="Helvetica,Arial,sans-serif", pad=0.2, nodesep=0.3, ranksep=0.45]
   node [shape=box, style="filled,rounded", fillcolor="#eef3fb", color="#35507a", fontcolor="#111111",
@@ -74,7 +75,7 @@ def renew():
             continue
         svg = subprocess.run(["dot", "-Tsvg"], input=source, text=True, capture_output=True, check=True).stdout
         svg = re.sub(r"<!--.*?-->\n?", "", svg[svg.index("<svg"):], flags=re.DOTALL)
-        picture.write_text(f"<!-- made from {path.name} by scripts/pictures.py: {digest(source)} -->\n{svg}", encoding="utf-8")
+        picture.write_text(f"<!-- {MARK} of {path.name}: {digest(source)} -->\n{svg}", encoding="utf-8")
         print(picture.relative_to(root))
 
 
@@ -86,7 +87,9 @@ def check():
         picture = path.with_suffix(".svg")
         if not picture.exists() or digest(path.read_text(encoding="utf-8")) not in picture.read_text(encoding="utf-8"):
             failures.append(f"{picture.name} is not made from {path.name} as it is now")
-    failures += [f"{path.name} has no source" for path in folder.glob("*.svg") if not path.with_suffix(".dot").exists()]
+    for path in sorted(folder.glob("*.svg")):
+        if MARK in path.read_text(encoding="utf-8") and not path.with_suffix(".dot").exists():
+            failures.append(f"{path.name} has no source any more")
     for failure in failures:
         print(f"docs/pictures/{failure}; run scripts/pictures.py")
     return 1 if failures else 0
