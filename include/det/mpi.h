@@ -1,6 +1,8 @@
 /**
  * @file
- * @brief The ranks of a job over MPI. In libdetcore-mpi, which programs link beside libdetcore.
+ * @brief Joins the ranks of a job over MPI.
+ *
+ * Both functions are in libdetcore-mpi. Programs link it together with libdetcore.
  */
 #ifndef DET_MPI_H
 #define DET_MPI_H
@@ -10,28 +12,37 @@
 
 DET_BEGIN_DECLS
 
-/** Joins the ranks of an MPI communicator. Collective over it; blocks until every rank has joined.
- * MPI is initialised (MPI_THREAD_SERIALIZED) when the host has not done so, and only then finalised
- * when the last such handle is freed, or by exit(0) where that is forgotten. After a failed
- * collective it is exit(0), too, that finalises, for at most 5 seconds. The communicator is
- * duplicated. Ranks that share memory are those of one machine; machines are numbered in the order
- * of their lowest rank.
+/** Joins the ranks of an MPI communicator.
+ *
+ * All ranks of the communicator call it. It blocks until every rank has joined. It duplicates the
+ * communicator. Ranks that share memory are on one machine. Machines are numbered in the order of
+ * their lowest rank.
+ *
+ * If the host has not initialised MPI, the library does, with MPI_THREAD_SERIALIZED. Only then it
+ * also finalises MPI, when the last such handle is freed. If a program does not free it, exit(0)
+ * finalises. After a failed collective exit(0) finalises too, for at most 5 seconds.
  *
  * Collectives and the sums of det/trial_gradients.h call MPI on the thread that called them, one
- * thread at a time, and no thread of the library's own does: so MPI_THREAD_SERIALIZED is enough
- * where the host itself does not call MPI meanwhile. A host that initialised MPI with less keeps
- * them on its main thread. The variable DET_DISTRIBUTED_TIMEOUT, in seconds, limits waiting for a
- * silent rank (10 minutes).
+ * thread at a time. The library's own threads do not call MPI. So MPI_THREAD_SERIALIZED is enough
+ * if the host does not call MPI at the same time. A host that initialised MPI with less makes these
+ * calls on its main thread.
+ *
+ * The variable DET_DISTRIBUTED_TIMEOUT, in seconds, limits the wait for a silent rank. By default
+ * it is 10 minutes.
  * @param[in]  comm  An intracommunicator, such as MPI_COMM_WORLD.
- * @param[out] out   Receives the handle; release it with det_distributed_free(), on all ranks and
+ * @param[out] out   Receives the handle. Release it with det_distributed_free(), on all ranks and
  *                   before MPI_Finalize().
- * @return DET_OK; DET_E_INVALID (MPI_COMM_NULL, an intercommunicator); DET_E_STATE (MPI was
- * finalised); DET_E_UNAVAILABLE (MPI failed; the message has its reason); DET_E_TIMEOUT.
+ * @retval DET_OK             All ranks have joined.
+ * @retval DET_E_INVALID      `comm` is MPI_COMM_NULL or an intercommunicator.
+ * @retval DET_E_STATE        MPI was finalised.
+ * @retval DET_E_UNAVAILABLE  MPI failed. The message has its reason.
+ * @retval DET_E_TIMEOUT      A rank did not join in time.
  * @since 0.1 */
 DET_API det_status det_distributed_from_mpi(MPI_Comm comm, det_distributed_context **out,
                                             det_error *err) DET_NOEXCEPT;
 
-/** As det_distributed_from_mpi(MPI_COMM_WORLD, ...), for languages without an mpi.h.
+/** Joins the ranks of MPI_COMM_WORLD. It is for languages without an mpi.h. Everything else is as
+ * for det_distributed_from_mpi().
  * @since 0.1 */
 DET_API det_status det_distributed_from_mpi_world(det_distributed_context **out,
                                                   det_error *err) DET_NOEXCEPT;

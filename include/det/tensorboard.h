@@ -1,20 +1,20 @@
 /**
  * @file
- * @brief What the program itself shows in TensorBoard: scalars, histograms, texts and images,
- * beside the metrics that it reports (see docs/tensorboard.md).
+ * @brief Adds scalars, histograms, texts and images to TensorBoard, beside the reported metrics.
  *
- * A `det_tensorboard_context` is a view borrowed from `det_core`, valid until det_core_free().
+ * See docs/tensorboard.md. A `det_tensorboard_context` is a view borrowed from `det_core`. It is
+ * valid until det_core_free().
  *
- * What is added is encoded by the caller and written by a background thread: no call waits for disk
- * or network, unless 16 MiB wait already. It is in the event file of this run a tenth of a second
- * later, and at the latest when det_core_close() returns; what was added in the last moments before
- * the process is killed may be missing, the file stays readable. A file that cannot be written (a
- * full disk) is a warning in the log, and an error of the next det_tensorboard_flush().
+ * A call encodes the data, and a background thread writes it. No call waits for disk or network,
+ * unless 16 MiB wait already. The data is in the event file of this run a tenth of a second later.
+ * At the latest it is there when det_core_close() returns. A kill may lose the last moments, but
+ * the file stays readable. If the file cannot be written (a full disk), the log has a warning. The
+ * next det_tensorboard_flush() returns an error.
  *
- * In DET_TENSORBOARD_MODE_AUTO the chief adds, and its file is in storage, beside the metrics or
- * brought there every 30 seconds and by det_core_close(). In DET_TENSORBOARD_MODE_MANUAL every rank
- * may: into the directory of det_train_get_tensorboard_path(), which
- * det_train_upload_tensorboard_files() brings there.
+ * - In DET_TENSORBOARD_MODE_AUTO the chief adds. Its file is in storage beside the metrics, or is
+ *   brought there every 30 seconds and by det_core_close().
+ * - In DET_TENSORBOARD_MODE_MANUAL every rank may add. The file is in the directory of
+ *   det_train_get_tensorboard_path(). det_train_upload_tensorboard_files() brings it to storage.
  */
 #ifndef DET_TENSORBOARD_H
 #define DET_TENSORBOARD_H
@@ -23,34 +23,42 @@
 
 DET_BEGIN_DECLS
 
-/** View of what is shown; borrowed from det_core_tensorboard(). */
+/** View for TensorBoard. Borrowed from det_core_tensorboard(). */
 typedef struct det_tensorboard_context det_tensorboard_context;
 
-/** Adds a number to a curve. Takes less than a microsecond. Any thread.
- * @param[in] tag    UTF-8, 1 to 4096 bytes; TensorBoard groups by what is before the first '/'.
+/** Adds a number to a curve.
+ *
+ * Any thread may call it. It takes less than a microsecond.
+ * @param[in] tag    UTF-8, 1 to 4096 bytes. TensorBoard groups by the part before the first '/'.
  *                   Copied.
- * @param[in] step   >= 0; it may go back.
- * @param[in] value  Kept as a 32-bit float; NaN and infinities too.
- * @return DET_OK; DET_E_INVALID (tag, step); DET_E_FULL (too much waits to be written and the disk
- * does not keep up, for `journal_wait_ms` of det_core_options: nothing was added); DET_E_STATE (a
- * rank other than the chief in DET_TENSORBOARD_MODE_AUTO; closed, or a forked child).
+ * @param[in] step   0 or more. It may decrease.
+ * @param[in] value  Stored as a 32-bit float, also NaN and infinities.
+ * @retval DET_OK         Added.
+ * @retval DET_E_INVALID  The tag or the step is wrong.
+ * @retval DET_E_FULL     Too much data waits, and the disk did not keep up for `journal_wait_ms` of
+ *                        det_core_options. Nothing was added.
+ * @retval DET_E_STATE    In DET_TENSORBOARD_MODE_AUTO this rank is not the chief. Or the core is
+ *                        closed, or this is a forked child.
  * @since 0.1 */
 DET_API det_status det_tensorboard_add_scalar(det_tensorboard_context *tensorboard, const char *tag,
                                               int64_t step, double value,
                                               det_error *err) DET_NOEXCEPT;
 
-/** Adds how values are spread, such as the weights of a layer, in the buckets of TensorBoard's own
- * writers. Reads the values once, in tens of nanoseconds each. Otherwise as
- * det_tensorboard_add_scalar().
- * @param[in] values  `count` of them, at least one, all finite. Not kept.
- * @return As det_tensorboard_add_scalar(); DET_E_INVALID (no value, one that is not finite).
+/** Adds the distribution of values, such as the weights of a layer.
+ *
+ * It uses the buckets of TensorBoard's own writers. It reads the values once, in tens of
+ * nanoseconds each. Everything else is as for det_tensorboard_add_scalar().
+ * @param[in] values  `count` values, at least one, all finite. Not kept.
+ * @retval DET_E_INVALID  There is no value, or one is not finite.
+ * @return Else as det_tensorboard_add_scalar().
  * @since 0.1 */
 DET_API det_status det_tensorboard_add_histogram(det_tensorboard_context *tensorboard,
                                                  const char *tag, int64_t step,
                                                  const double *values, size_t count,
                                                  det_error *err) DET_NOEXCEPT;
 
-/** As det_tensorboard_add_histogram(), of floats.   @since 0.1 */
+/** Adds the distribution of floats. Everything else is as for det_tensorboard_add_histogram().
+ * @since 0.1 */
 DET_API det_status det_tensorboard_add_histogram_float(det_tensorboard_context *tensorboard,
                                                        const char *tag, int64_t step,
                                                        const float *values, size_t count,
@@ -60,61 +68,74 @@ DET_API det_status det_tensorboard_add_histogram_float(det_tensorboard_context *
  * values below `limits[i]` that are in no bucket before it. */
 typedef struct det_histogram {
   size_t struct_size;   /**< sizeof(det_histogram). */
-  const double *limits; /**< `count` of them, finite, ascending. */
-  const double *counts; /**< `count` of them, 0 or above, one of them above. */
-  size_t count;         /**< Buckets. */
-  double min;           /**< The least value, in the first bucket that is not empty. */
-  double max;           /**< The greatest value, in the last one. */
-  double sum;           /**< Of all values. 0 where nobody needs it. */
-  double sum_squares;   /**< Of the squares of all values. 0 where nobody needs it. */
+  const double *limits; /**< `count` numbers, finite, ascending. */
+  const double *counts; /**< `count` numbers, 0 or more, at least one above 0. */
+  size_t count;         /**< The number of buckets. */
+  double min;           /**< The least value. In the first bucket that is not empty. */
+  double max;           /**< The greatest value. In the last such bucket. */
+  double sum;           /**< Of all values. 0 if not needed. */
+  double sum_squares;   /**< Of the squares of all values. 0 if not needed. */
 } det_histogram;
 
 /** Initialiser with the defaults. */
 #define DET_HISTOGRAM_INIT \
   { sizeof(det_histogram), NULL, NULL, 0, 0, 0, 0, 0 }
 
-/** Adds a histogram in the caller's buckets; otherwise as det_tensorboard_add_scalar().
+/** Adds a histogram in your own buckets. Everything else is as for det_tensorboard_add_scalar().
  * @param[in] histogram  Copied.
- * @return As det_tensorboard_add_scalar(); DET_E_INVALID (no bucket counts anything, limits do not
- * ascend, numbers are not finite, `min` and `max` are outside).   @since 0.1 */
+ * @retval DET_E_INVALID  No bucket counts anything, limits do not ascend, numbers are not finite,
+ *                        or `min` and `max` are outside.
+ * @return Else as det_tensorboard_add_scalar().
+ * @since 0.1 */
 DET_API det_status det_tensorboard_add_histogram_buckets(det_tensorboard_context *tensorboard,
                                                          const char *tag, int64_t step,
                                                          const det_histogram *histogram,
                                                          det_error *err) DET_NOEXCEPT;
 
-/** Adds a text, which TensorBoard shows as Markdown; otherwise as det_tensorboard_add_scalar().
+/** Adds a text. TensorBoard shows it as Markdown. Everything else is as for
+ * det_tensorboard_add_scalar().
  * @param[in] text  UTF-8, at most 64 MiB. Copied.
- * @return As det_tensorboard_add_scalar(); DET_E_INVALID (NULL, not UTF-8, too long).
+ * @retval DET_E_INVALID  The text is NULL, not UTF-8, or too long.
+ * @return Else as det_tensorboard_add_scalar().
  * @since 0.1 */
 DET_API det_status det_tensorboard_add_text(det_tensorboard_context *tensorboard, const char *tag,
                                             int64_t step, const char *text,
                                             det_error *err) DET_NOEXCEPT;
 
-/** Adds an image that the caller has encoded; otherwise as det_tensorboard_add_scalar().
- * @param[in] encoded  A PNG or JPEG file of `size` bytes, at most 64 MiB. Its head is read for the
- *                     width and height. Copied.
- * @return As det_tensorboard_add_scalar(); DET_E_INVALID (neither PNG nor JPEG, cut short in its
- * head, too large).   @since 0.1 */
+/** Adds an encoded image. Everything else is as for det_tensorboard_add_scalar().
+ * @param[in] encoded  A PNG or JPEG file of `size` bytes, at most 64 MiB. The library reads width
+ *                     and height from its header. Copied.
+ * @retval DET_E_INVALID  The data is neither PNG nor JPEG, ends in its header, or is too large.
+ * @return Else as det_tensorboard_add_scalar().
+ * @since 0.1 */
 DET_API det_status det_tensorboard_add_image(det_tensorboard_context *tensorboard, const char *tag,
                                              int64_t step, const void *encoded, size_t size,
                                              det_error *err) DET_NOEXCEPT;
 
-/** Adds an image as its pixels, which become a PNG file that is not compressed; otherwise as
- * det_tensorboard_add_scalar().
+/** Adds an image from its pixels. They become a PNG file without compression. Everything else is as
+ * for det_tensorboard_add_scalar().
  * @param[in] pixels    `height` rows from the top, of `width` pixels, of `channels` bytes, without
- *                      a gap: at most 64 MiB. Not kept.
+ *                      gaps. At most 64 MiB. Not kept.
  * @param[in] channels  1 (grey), 2 (grey and alpha), 3 (RGB), 4 (RGBA).
- * @return As det_tensorboard_add_scalar(); DET_E_INVALID (NULL, sizes).   @since 0.1 */
+ * @retval DET_E_INVALID  `pixels` is NULL, or a size is wrong.
+ * @return Else as det_tensorboard_add_scalar().
+ * @since 0.1 */
 DET_API det_status det_tensorboard_add_pixels(det_tensorboard_context *tensorboard, const char *tag,
                                               int64_t step, const void *pixels, int32_t width,
                                               int32_t height, int32_t channels,
                                               det_error *err) DET_NOEXCEPT;
 
-/** Waits until everything added before is in the event file, for a TensorBoard on the same file
- * system to see. Blocks.
- * @param[in] timeout_ms  How long; by default 60 seconds.
- * @return DET_OK; DET_E_TIMEOUT; DET_E_FULL, DET_E_ACCESS, DET_E_IO (events since the last call
- * could not be written and are lost; told once); DET_E_STATE (closed).   @since 0.1 */
+/** Waits until all added data is in the event file.
+ *
+ * Then a TensorBoard on the same file system sees it. It blocks.
+ * @param[in] timeout_ms  The time limit; by default 60 seconds.
+ * @retval DET_OK         All is in the file.
+ * @retval DET_E_TIMEOUT  The time limit passed first.
+ * @retval DET_E_FULL     The disk is full. Events since the last call are lost. Returned once.
+ * @retval DET_E_ACCESS   The same: permission is missing.
+ * @retval DET_E_IO       The same: writing failed.
+ * @retval DET_E_STATE    The core is closed.
+ * @since 0.1 */
 DET_API det_status det_tensorboard_flush(det_tensorboard_context *tensorboard,
                                          det_timeout timeout_ms, det_error *err) DET_NOEXCEPT;
 
