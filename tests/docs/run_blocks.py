@@ -2,7 +2,8 @@
 """Runs each fenced block of README.md, docs/*.md and docs/tutorials/*.md, or of the pages and folders that are named.
 
 What the language of a block says:
-  c, cpp  a whole program is compiled; it is run where the page does so. A header, of which `file:` says so, is kept
+  c, cpp  a whole program is compiled; it is run where the page does so. A header, and a program for the compiler of
+          MPI, is only kept for the blocks below
   python  is a whole program, which is run unless it is kept for the blocks below
   sh      is run by sh -eu
   yaml    is what `det config check` finds nothing wrong with
@@ -24,6 +25,7 @@ A comment in front of it says more:
   <!-- until: TEXT -->      the last command of the transcript is followed until it has printed TEXT; it is then
                             interrupted, as by the key, if ^C begins a line; else it runs beside the blocks below
   <!-- rest of: TEXT -->    the block is what the command that `until: TEXT` left running prints after TEXT, to its end
+  <!-- under: NAME -->      the block needs what the program tests/docs/NAME.py starts; without it, it is not run
 At the top of a page:
   <!-- needs: COMMAND -->   if the command fails, no block of the page is run; alone, such a page is skipped
   <!-- python: NAME -->     `python3` is that of the Python environment .venv-NAME
@@ -109,7 +111,7 @@ def frame(marks):
 
 
 def compile_with(compiler, suffix, package, text, marks, place, environment):
-    if Path(marks.get("file", "")).suffix in (".h", ".hpp"):
+    if Path(marks.get("file", "")).suffix in (".h", ".hpp") or "#include <det/mpi.h" in text:
         (place / marks["file"]).write_text(text)
         return
     program = place / (Path(marks.get("file", marks.get("in", "block"))).stem)
@@ -263,6 +265,27 @@ kinds = {"c": compile_c, "cpp": compile_cpp, "python": run_python, "sh": shell, 
 running = {}  # by the HOME of a page, what its transcripts left running
 
 
+class Beside:
+    """The programs that the blocks of a page are run under."""
+
+    def __init__(self):
+        self.started = {}
+
+    def start(self, name, environment):
+        """Starts one, once, and takes over its variables. Returns why it is missing, or None."""
+        if name not in self.started:
+            process = subprocess.Popen([sys.executable, source / f"tests/docs/{name}.py"], env=environment, text=True,
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self.started[name] = process, json.loads(process.stdout.readline() or '{"unavailable": "it failed"}')
+        variables = self.started[name][1]
+        environment |= {key: value for key, value in variables.items() if key != "unavailable"}
+        return variables.get("unavailable")
+
+    def end(self):
+        for process, _ in self.started.values():
+            process.communicate()
+
+
 def run_page(page):
     """Runs its blocks. Returns what is to be printed, the number of failures, and why it was skipped."""
     name = page.relative_to(source)
@@ -276,7 +299,7 @@ def run_page(page):
     if name.parent.name == "tutorials":
         environment["SHELL_STATE"] = str(home / "shell_state")
     of_page = dict(re.findall(r"^<!-- (needs|python): (.*) -->$", page.read_text(), re.MULTILINE))
-    lines, failures = [], 0
+    lines, failures, beside = [], 0, Beside()
     if "python" in of_page:
         environments = os.environ.get("DETCORE_VENV_" + of_page["python"].upper(), source / f".venv-{of_page['python']}")
         environment["PATH"] = f"{environments}/bin:{environment['PATH']}"
@@ -290,9 +313,12 @@ def run_page(page):
     for line, language, marks, text in blocks(page):
         where = f"{name}:{line}"
         try:
-            if unknown := marks.keys() - {"not run", "file", "from", "in", "until", "rest of", "needs", "python"}:
+            if unknown := marks.keys() - {"not run", "file", "from", "in", "until", "rest of", "under", "needs", "python"}:
                 raise Failure(f"there is no mark '{unknown.pop()}'")
-            if "not run" in marks:
+            missing = beside.start(marks["under"], environment) if "under" in marks else None
+            if missing:
+                lines.append(f"{where}: not run: {missing}")
+            elif "not run" in marks:
                 lines.append(f"{where}: not run: {marks['not run']}")
             elif "from" in marks:
                 check_excerpt(text, marks["from"])
@@ -311,6 +337,7 @@ def run_page(page):
             lines.append(f"{where}: FAILED: {error}")
     for started in running.get(str(home), {}).values():
         started.end()
+    beside.end()
     return lines, failures, None
 
 
