@@ -244,8 +244,8 @@ DET_API det_status det_train_report_early_exit(det_train_context *train,
  * Later runs of the trial find it, and det_client_get_trial() shows it. Call it on the chief only.
  * It blocks. The object survives a power cut. Follows TrainContext.set_metadata().
  * @param[in] metadata_json  A JSON object. "{}" keeps nothing. A master over HTTP takes at most
- *                           1000 values and 10 levels. Names have at most 50 characters, without `$
- *                           . [ ]`. Lists have at most 100 entries, and texts 5000 characters.
+ *                           1000 values, 10 levels, names of 50 characters without `$ . [ ]`, lists
+ *                           of 100 entries, texts of 5000 characters.
  * @retval DET_OK             The object is kept.
  * @retval DET_E_INVALID      The object is wrong.
  * @retval DET_E_UNSUPPORTED  The master over HTTP is older than version 0.34.
