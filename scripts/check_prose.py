@@ -2,7 +2,8 @@
 """Counts what makes prose hard to read: words to avoid, sentences that start with a clause as their subject,
 sentences of more than 25 words, lines of prose over 100 columns, and pages whose mean sentence has more than 15 words.
 
-Usage: check_prose.py ROOT [FILE...]     Markdown pages, C headers and Python files; without FILE, all that users read.
+Usage: check_prose.py ROOT [FILE...]     Markdown pages, C headers, Python files and messages in C++; without FILE, all
+       that users read.
        check_prose.py --det DET ROOT     the help of the command, and of each of its commands, too
 Prints each find, and one line for each file that has any. Fails if there is one."""
 
@@ -101,7 +102,14 @@ def docstrings(text):
                     yield first.lineno + line - 1, kind, paragraph
 
 
-readers = {".md": markdown, ".h": comments, ".hpp": comments, ".py": docstrings}
+def messages(text):
+    """The texts in the code of C++, of which some are messages and lines of the log. Texts that follow each other are one."""
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL)
+    for found in re.finditer(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*', text):
+        yield text.count("\n", 0, found.start()) + 1, "heading", re.sub(r'"\s*"', "", found[0])
+
+
+readers = {".md": markdown, ".h": comments, ".hpp": comments, ".py": docstrings, ".cc": messages, ".cu": messages}
 
 
 def help_text(text):
@@ -140,6 +148,8 @@ def read_by_users(root):
     yield from sorted(root.glob("include/det/*.h"))
     yield from sorted(root.glob("wrappers/cpp/det/*.h*"))
     yield from (path for path in sorted(root.glob("wrappers/python/detcore/**/*.py")) if path.name != "_abi.py")
+    for folder in ("core", "capi", "wrappers"):
+        yield from sorted(path for path in root.glob(f"{folder}/**/*") if path.suffix in (".cc", ".cu"))
 
 
 def finds(paragraphs):

@@ -252,7 +252,7 @@ void check_nesting(std::string_view bytes, const std::string &what) {
     if (bytes.empty()) return;
     const auto head = static_cast<unsigned char>(bytes[0]);
     const unsigned kind = head >> 5U, info = head & 31U;
-    if (info > 27 || kind == tag) throw_not_packed(what, "no message of ours has such a length");
+    if (info > 27 || kind == tag) throw_not_packed(what, "a message never has such a length");
     bytes.remove_prefix(1);
     const size_t digits = info < 24 ? 0 : size_t{1} << (info - 24U);
     if (bytes.size() < digits) return;

@@ -90,7 +90,7 @@ Json log_out_account(const std::string &master, const master::UserAccess &login,
 
 Json show_account(const std::string &master, const master::UserAccess &access,
                   std::shared_ptr<Logger> logger) {
-  const std::string url = url_of(master, "asking who is logged in");
+  const std::string url = url_of(master, "asking for the user of this login");
   return entry(url,
                master::connect_as_user(url, std::move(logger), access)->call(codec::GetMe{}).user);
 }

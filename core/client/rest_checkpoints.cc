@@ -125,8 +125,9 @@ Json RestCheckpoints::remove(const std::string &id) {
     throw Error(Code::unsupported,
                 tried + session_.url() + " does not say where it is; delete it there");
   if (!codec::has_call<codec::PatchCheckpoints>(session_.version()))
-    throw Error(Code::unsupported, tried + session_.url() +
-                                       " cannot be told of that; it deletes checkpoints by itself");
+    throw Error(
+        Code::unsupported,
+        tried + session_.url() + " has no request for that; it deletes checkpoints by itself");
   const auto storage = storage::make_storage(where, std::nullopt, logger_);
   storage->withdraw(id);
   session_.call(codec::PatchCheckpoints{{{.uuid = id, .resources = codec::Sizes{}}}});

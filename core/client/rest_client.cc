@@ -17,7 +17,7 @@ bool may_act(engine::Action action, const std::string &tried, const std::string 
   if (action == engine::Action::pause || action == engine::Action::activate)
     throw Error(Code::state, tried + ": it is " + state +
                                  (action == engine::Action::pause ? ", so there is nothing to pause"
-                                                                  : ", so it cannot go on"));
+                                                                  : ", so it cannot continue"));
   return false;
 }
 

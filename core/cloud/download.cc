@@ -57,7 +57,7 @@ std::optional<Refusal> Download::check(const http::HttpResponse &answer) {
   // A body from elsewhere has gone into the sink already.
   if (answer.status == 206 ? range.first != asked_ : answer.status == 200 && asked_ > 0)
     return Refusal{Code::corrupt, Again::no, "the store sent other bytes than were asked for",
-                   "check what stands between this machine and the store"};
+                   "check proxies between this machine and the store"};
   if (answer.status == 416 && offset_ + done_ > range.whole.value_or(asked_))
     return Refusal{Code::invalid, Again::no, "the object ends before that range", ""};
   const uint64_t end = std::min(offset_ + size_, range.whole.value_or(UINT64_MAX));

@@ -26,7 +26,7 @@ XmlDocument::XmlDocument(std::string_view text, std::string_view root, std::stri
   const pugi::xml_parse_result parsed = document_.load_buffer(text.data(), text.size(), rules);
   if (!parsed)
     refuse(std::string(parsed.description()) + " at byte " + std::to_string(parsed.offset));
-  if (has_document_type(document_)) refuse("it has a document type of its own");
+  if (has_document_type(document_)) refuse("it declares a document type");
   if (this->root().name() != root)
     refuse("it is a <" + std::string(this->root().name()) + ">, not a <" + std::string(root) + ">");
 }

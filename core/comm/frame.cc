@@ -97,7 +97,7 @@ std::vector<Message> decode_messages(std::string_view payload, std::optional<siz
     const auto size = take_number<uint64_t>(&payload[8 * (i + 1)]);
     if (size == null_size) continue;
     if (size == size_of_a_repeated) {
-      if (i == 0 || !messages[i - 1]) refuse("a list of messages repeats what is not there");
+      if (i == 0 || !messages[i - 1]) refuse("a list of messages repeats a missing one");
       messages[i] = messages[i - 1];
       continue;
     }

@@ -121,13 +121,13 @@ void TaskFacts::refuse(const std::string &key, const std::string &why) const {
   throw Error(Code::invalid,
               std::string("reading the variable ") +
                   (name != variables_.end() ? name->variable : key) + ": " + why +
-                  "; a cluster sets it, so leave it as it is, or unset DET_ALLOCATION_ID where no "
+                  "; a cluster sets it, so do not change it, or unset DET_ALLOCATION_ID where no "
                   "cluster started this process");
 }
 
 const Json &TaskFacts::value(const std::string &key, bool (Json::*is_type)() const noexcept,
                              const char *type) const {
-  if (!has(key)) refuse(key, "it is not there");
+  if (!has(key)) refuse(key, "it is missing");
   const Json &found = values_[key];
   if (!(found.*is_type)())
     refuse(key, std::string("expected ") + type + ", got " + found.type_name());

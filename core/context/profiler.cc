@@ -62,7 +62,7 @@ void ProfilerContext::configure(const Json &config) noexcept try {
     logger_->warning(
         "profiling.begin_on_batch and end_after_batch do nothing: the whole run is sampled");
 } catch (const std::exception &failure) {
-  logger_->warning(failure.what(), "; training goes on without");
+  logger_->warning(failure.what(), "; training continues without it");
 }
 
 void ProfilerContext::on(double sampling_interval, int samples_per_report) {

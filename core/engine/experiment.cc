@@ -156,7 +156,7 @@ ExperimentRecord read_experiment(Database &store, int64_t experiment_id) {
       "SELECT name, state, config, launch, managed FROM experiments WHERE id=?", experiment_id);
   const std::string tried = "reading experiment " + std::to_string(experiment_id) + ": ";
   if (!found.next())
-    throw Error(Code::not_found, tried + "there is none in '" + store.path().string() +
+    throw Error(Code::not_found, tried + "not found in '" + store.path().string() +
                                      "'; `det experiments` shows the ones there are");
   if (found.integer(4) == 0 || found.is_null(3))
     throw Error(Code::state,

@@ -233,7 +233,7 @@ void HttpEngine::check_process() const {
   if (in_child())
     throw Error(Code::state, "asking " + options_.peer.name +
                                  " in a forked child: the connection is the parent's; open a core "
-                                 "of its own");
+                                 "in the child");
 }
 
 template <class Change>

@@ -23,7 +23,7 @@ constexpr size_t few = 32;
 }
 
 [[noreturn]] void refuse_twice(std::string_view name) {
-  refuse("the name '" + std::string(name) + "' occurs twice; give each value a name of its own");
+  refuse("the name '" + std::string(name) + "' occurs twice; give each value a different name");
 }
 
 void check_different(const NamedValue *values, size_t count, const uint8_t *sizes) {

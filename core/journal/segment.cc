@@ -66,9 +66,8 @@ RawHeader to_raw(const SegmentHeader &header) {
 Fd create_file(const fs::path &path) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0 && errno == EEXIST)
-    throw Error(Code::busy,
-                "making the journal '" + path.string() +
-                    "': there is one already; give each process a directory of its own");
+    throw Error(Code::busy, "making the journal '" + path.string() +
+                                "': it exists already; give each process its own directory");
   if (fd < 0) OsFailure{errno}.raise("making the journal '" + path.string() + "'");
   return Fd(fd);
 }

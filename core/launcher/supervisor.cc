@@ -230,7 +230,7 @@ void Supervisor::conclude_run(int64_t trial_id, const RunFacts &run) {
   options_.log->error(
       "pausing " + name_of(experiment_) +
       (is_short ? ": there is no space left (" + run.no_space +
-                      "), and no trial can save; this counts as no restart. Make room, and go on "
+                      "), and no trial can save; this counts as no restart. Make room, and resume "
                       "with `" +
                       engine::run_again_command(options_.store_directory, experiment_.id) + "`"
                 : ", since its trials cannot be started"));

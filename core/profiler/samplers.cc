@@ -293,7 +293,7 @@ class ProcessSampler : public Sampler {
       ++it;
     }
     if (count == 0)
-      throw Error(Code::unsupported, "measuring the trial's processes: there are none to be seen");
+      throw Error(Code::unsupported, "measuring the trial's processes: none is visible");
     if (const auto rate = ticks_.of(ticks, now)) batch.add("", "cpu_util", percent(*rate));
     batch.add("", "memory_rss", bytes(resident));
     batch.add("", "processes", static_cast<double>(count));

@@ -265,7 +265,7 @@ Resources DirectoryBackend::complete(const HashedFiles &finished, Progress *prog
   for (const auto &[path, file] : finished)
     if (!resources.contains(path))
       throw Error(Code::conflict, "committing " + tree_.name_of(path) +
-                                      ": a rank finished it, but it is not there; leave the "
+                                      ": a rank finished it, but it is missing; leave the "
                                       "directory alone while it is committed");
   for (const HashedFile &file : hash_files(tree_, unknown, progress))
     manifest[file.path] = {file.stamp.size, file.checksum};

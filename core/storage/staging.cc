@@ -99,8 +99,8 @@ Tree Staging::claim(const std::string &id, std::optional<OwnerLock> &lock) const
     // Another's directory would stay another's to write to, with our checkpoint in it.
     if (about.st_uid != lock->user())
       throw Error(Code::conflict, "starting checkpoint '" + path.string() +
-                                      "': another user has put a directory of his own in its "
-                                      "place; see who may write to the storage");
+                                      "': another user has put a directory in its place; "
+                                      "see who may write to the storage");
     return {path, std::move(tree)};
   } catch (const Error &error) {
     if (error.code != Code::busy) release(id);
@@ -113,7 +113,7 @@ Tree Staging::join(const std::string &id) const {
   Fd tree(openat(root_.fd.get(), id.c_str(), directory_flags | O_NOFOLLOW));
   if (!tree && errno == ENOENT)
     throw Error(Code::not_found, "joining the checkpoint in '" + path.string() +
-                                     "': it is not there; give all ranks the same storage "
+                                     "': it is missing; give all ranks the same storage "
                                      "directory, on a file system that all machines share");
   if (!tree) OsFailure{errno}.raise("opening '" + path.string() + "'");
   return {path, std::move(tree)};

@@ -218,7 +218,7 @@ class Scan {
     for (size_t above = parent; above != none; above = directories_[above].parent)
       if (directories_[above].device == about.st_dev && directories_[above].inode == about.st_ino)
         throw Error(Code::invalid, "walking " + root_.name_of(path) +
-                                       ": the link leads back to a directory it lies in; remove "
+                                       ": the link leads back to its own directory; remove "
                                        "the link");
     directories_.push_back({path, about.st_dev, about.st_ino, parent});
     pending_.push_back(directories_.size() - 1);

@@ -354,7 +354,7 @@ const Reader::Entry &Reader::expect(const Tensor &wanted) const {
   const Entry *entry = find(wanted.name);
   if (entry == nullptr)
     throw Error(Code::not_found,
-                "reading tensor " + quoted_name(wanted.name) + ": there is none in " + described_);
+                "reading tensor " + quoted_name(wanted.name) + ": not found in " + described_);
   if (entry->dtype != wanted.dtype || entry->shape != wanted.whole)
     throw Error(Code::invalid, "reading tensor " + quoted_name(wanted.name) + " as " +
                                    name_of(wanted.dtype) + " " + text_of(wanted.whole) + ": in " +

@@ -246,9 +246,9 @@ void instance_gives_them(void **) {
   aws.set("AWS_EC2_METADATA_V1_DISABLED", "true");
   assert_true(contains(refusal(), "404 for a token"));
   aws.set(endpoint, services().url("/none"));
-  assert_true(contains(refusal(), "there are none"));
+  assert_true(contains(refusal(), "none found"));
   aws.set(endpoint, "http://127.0.0.1:1");
-  assert_true(contains(refusal(), "there are none"));
+  assert_true(contains(refusal(), "none found"));
 }
 
 }  // namespace

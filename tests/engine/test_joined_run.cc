@@ -69,7 +69,7 @@ void a_job_is_started_again_by_what_started_all_its_ranks(void **) {
 void a_directory_without_a_store_is_not_the_chiefs(void **) {
   Job job;
   job.ticket.store_directory = job.home.path() / "elsewhere";
-  job.expect_unreachable("there is none at this path");
+  job.expect_unreachable("this path has none");
   assert_false(std::filesystem::exists(job.ticket.store_directory));
 }
 

@@ -91,7 +91,7 @@ void expect_lost(nn::Model &model, const nn::Batch &batch, const std::string &wh
            [&] { nn::open_backend(emulated_cuda()); }}) {
     const std::string message = expect_error(Code::internal, use);
     if (!contains(message, "an illegal memory access") ||
-        !contains(message, "go on from the last checkpoint, in a new process"))
+        !contains(message, "resume from the last checkpoint, in a new process"))
       fail_msg("%s: %s", what.c_str(), message.c_str());
   }
   assert_true(std::filesystem::is_empty(directory.path()));

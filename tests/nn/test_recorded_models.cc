@@ -78,7 +78,7 @@ void test_models_that_nothing_but_keras_opens_are_refused(void **) {
       {"unknown_class", {Code::unsupported, "there is no layer of the class 'Doubling'"}},
       {"operator", {Code::unsupported, "the function of TensorFlow 'math.erf' is not supported"}},
       {"wrong_shapes", {Code::invalid, "'units'"}},
-      {"missing_layer", {Code::invalid, "is called on what is not there"}},
+      {"missing_layer", {Code::invalid, "is called on a missing layer"}},
       {"cycle", {Code::invalid, "waits for itself"}},
   };
   const Fixture fixture("models/refused");

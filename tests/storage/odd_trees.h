@@ -66,7 +66,7 @@ inline const std::vector<OddTree> &trees() {
       "following the link 'odd': No such file or directory; check that the path exists";
   static const std::string endless = "following the link 'odd': Too many levels of symbolic links";
   static const std::string leads_back =
-      "walking 'odd/': the link leads back to a directory it lies in; remove the link";
+      "walking 'odd/': the link leads back to its own directory; remove the link";
   static const std::string special =
       "storing 'odd': neither a file nor a directory (a pipe, socket or device); take it out of "
       "the "

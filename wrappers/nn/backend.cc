@@ -51,7 +51,7 @@ std::shared_ptr<Backend> open_backend(const std::string &name, [[maybe_unused]] 
 #endif
   throw Error(Code::invalid, "opening the back end '" + wanted + "'" +
                                  (name.empty() ? ", which DETNN_BACKEND names" : "") +
-                                 ": there is none of this name" +
+                                 ": unknown name" +
                                  suggestion(wanted, {"onednn", "reference", "cuda"}));
 }
 

@@ -198,7 +198,7 @@ void AzureContainer::make() const {
   }
   if (odd)
     logger_->warning("the store takes ", name,
-                     " for no container that can be made; it is used as it is");
+                     " for no container that can be made; it is used unchanged");
 }
 
 // Who may only write does not see it either; that is found out soon enough.

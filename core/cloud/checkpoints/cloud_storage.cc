@@ -161,7 +161,7 @@ void CloudStorage::probe() {
   if (!is_there)
     throw Error(Code::corrupt, "reading " + name_of(*bucket_, id) +
                                    " in the bucket: an object that was just stored is missing; "
-                                   "check what stands between this machine and the store");
+                                   "check proxies between this machine and the store");
 }
 
 void CloudStorage::download(const std::string &id, const fs::path &target,

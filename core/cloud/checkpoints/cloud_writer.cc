@@ -485,7 +485,7 @@ storage::ManifestText BucketBackend::complete(const std::vector<std::string> &fi
     if (manifest.files.contains(path))
       throw Error(Code::conflict, "committing checkpoint '" + id_ + "': '" + path +
                                       "' is a file of one rank and a directory of another; give "
-                                      "them names of their own");
+                                      "them different names");
   for (const std::string &path : directories) manifest.directories.try_emplace(path);
   write_chunk_list(writers, manifest);
   return manifest;

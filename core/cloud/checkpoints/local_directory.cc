@@ -33,7 +33,7 @@ storage::Tree open_own(const storage::Tree &parent, const std::string &name) {
   if (about.st_uid != geteuid() || (about.st_mode & 077) != 0)
     throw Error(Code::access, "opening directory '" + path.string() +
                                   "': other users may change what is in it; remove it, or set "
-                                  "temp_dir to a directory of your own");
+                                  "temp_dir to a directory that you own");
   return {path, std::move(open)};
 }
 

@@ -152,7 +152,7 @@ class GcsObjects : public ObjectStore {
 
 std::string GcsObjects::folder_of(const std::string &upload) const {
   if (upload.empty() || upload.find('/') != std::string::npos)
-    throw Error(Code::invalid, "naming an upload '" + upload + "': there is none of that name");
+    throw Error(Code::invalid, "naming an upload '" + upload + "': no upload has that name");
   return parts_folder_ + upload + "/";
 }
 

@@ -38,7 +38,7 @@ class TokenProtocol : public Protocol {
           "these credentials have ended, or this machine's clock is wrong: check the clock, then "
           "make new ones, such as with `gcloud auth application-default login`";
     } else if (answer.status >= 300 && answer.status < 400) {
-      refusal.remedy = "redirects are not followed: check what stands between";
+      refusal.remedy = "redirects are not followed: check for a proxy between";
     }
     return refusal;
   }
@@ -386,7 +386,7 @@ std::unique_ptr<GoogleCredentials> application_default_credentials(const TokenCo
   else credentials = metadata_server(context);
   if (!credentials)
     throw Error(Code::access,
-                "looking for credentials for Google Cloud Storage: there are none; set "
+                "looking for credentials for Google Cloud Storage: none found; set "
                 "GOOGLE_APPLICATION_CREDENTIALS to the file of a service account or of a workload "
                 "identity, or run `gcloud auth application-default login`, or give this machine a "
                 "service account; a public bucket needs none: set anonymous to true");

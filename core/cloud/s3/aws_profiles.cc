@@ -72,7 +72,7 @@ std::map<std::string, IniSection> parse_ini(std::string_view text, const std::st
     const size_t equals = said.find('=');
     // The continuation of a text; none that we read has one.
     if (indented && (above.empty() || equals == said.npos) && current != nullptr) continue;
-    if (current == nullptr) refuse("stands before the first [section]");
+    if (current == nullptr) refuse("is before the first [section]");
     if (equals == said.npos) refuse("is neither a [section] nor 'key = value'");
     const std::string key(trimmed(said.substr(0, equals)));
     const std::string value(trimmed(said.substr(equals + 1)));

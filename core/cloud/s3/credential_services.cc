@@ -486,7 +486,7 @@ class FromRole : public CredentialSource {
                              "Ec2InstanceMetadata");
     auto lease = source->load();
     if (!lease)
-      refuse_aws_credentials(name_of(settings_.profile), "there are none in its credential_source");
+      refuse_aws_credentials(name_of(settings_.profile), "its credential_source has none");
     return lease->value;
   }
 

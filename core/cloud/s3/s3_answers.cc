@@ -30,7 +30,7 @@ int64_t time_in(pugi::xml_node element, const char *child) {
 bool has_more(const XmlDocument &answer) { return maybe(answer.root(), "IsTruncated") == "true"; }
 
 [[noreturn]] void refuse_page(const std::string &what) {
-  throw Error(Code::corrupt, what + " is damaged: it goes on, but does not say where");
+  throw Error(Code::corrupt, what + " is damaged: more follows, but it does not say where");
 }
 
 }  // namespace

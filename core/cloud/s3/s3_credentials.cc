@@ -24,7 +24,7 @@ CredentialSource::Lease CredentialChain::load() {
       return *std::move(lease);
     }
   throw Error(Code::access,
-              "looking for credentials of S3: there are none; set AWS_ACCESS_KEY_ID and "
+              "looking for credentials of S3: none found; set AWS_ACCESS_KEY_ID and "
               "AWS_SECRET_ACCESS_KEY, choose a profile with AWS_PROFILE, or give access_key and "
               "secret_key in checkpoint_storage");
 }

@@ -132,8 +132,8 @@ constexpr std::array wordings = {
     Wording{"found unexpected document indicator", "while scanning a quoted scalar", true,
             "the quote that begins here is not closed before the document ends"},
     Wording{"found unknown escape character", nullptr, false,
-            "there is no such escape; in double quotes a backslash is written \\\\, in single "
-            "quotes it stands for itself"},
+            "this escape is unknown; in double quotes a backslash is written \\\\, in single "
+            "quotes it is an ordinary character"},
     Wording{"did not find expected hexdecimal number", nullptr, false,
             "\\x, \\u and \\U are followed by 2, 4 and 8 hexadecimal digits"},
     Wording{"found invalid Unicode character escape code", nullptr, false,
@@ -164,7 +164,7 @@ constexpr std::array wordings = {
             "this is no entry of the list that begins in %p, whose entries begin with '- '; check "
             "the indentation"},
     Wording{"did not find expected <document start>", nullptr, false,
-            "this does not continue what stands above it; check the indentation"},
+            "this does not continue the line above it; check the indentation"},
     Wording{"found a tab character", nullptr, false,
             "this line is indented with a tab; YAML takes only spaces"},
 };
@@ -487,10 +487,10 @@ class Builder {
   }
   void take_alias(const std::string &anchor, const At &at) {
     if (std::ranges::any_of(open_, [&](const Open &open) { return open.anchor == anchor; }))
-      refuse(at, "an alias (*) stands inside of what it names");
+      refuse(at, "an alias (*) is inside the value that it names");
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end())
-      refuse(at, "no anchor (&" + anchor + ") stands above the alias *" + anchor +
+      refuse(at, "no anchor (&" + anchor + ") is above the alias *" + anchor +
                      "; a text that begins with * needs quotes");
     count(found->second.values, at.line);
     attach(found->second);

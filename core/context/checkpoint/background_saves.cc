@@ -39,9 +39,10 @@ SaveQueue::Room room_for(uint64_t bytes, const SaveLimits &limits) {
 }
 
 [[noreturn]] void refuse_for_now() {
-  throw Error(Code::busy,
-              "saving a checkpoint asynchronously: earlier ones are still under way, as many as "
-              "det_save_limits allows; wait for one of them");
+  throw Error(
+      Code::busy,
+      "saving a checkpoint asynchronously: earlier ones are still under way, up to the limit of "
+      "det_save_limits allows; wait for one of them");
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ void CheckpointCatalog::publish_later(storage::CheckpointWriter &writer,
     if (may_be_taken_later(reason) && keep(report)) {
       writer.announced();
       run_.logger.warning("saved checkpoint ", id,
-                          ", and the master is told of it later: ", reason.what());
+                          ", and the master gets it later: ", reason.what());
       return;
     }
   } catch (const std::exception &failure) {

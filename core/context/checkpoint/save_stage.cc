@@ -33,7 +33,7 @@ fs::path own_place(const fs::path &directory) {
   if (!S_ISDIR(about.st_mode) || about.st_uid != geteuid() || (about.st_mode & 077) != 0)
     throw Error(Code::access, "staging saves in '" + path.string() +
                                   "': other users may change what is in it; remove it, or name a "
-                                  "directory of your own");
+                                  "directory that you own");
   return path;
 }
 

@@ -392,7 +392,7 @@ std::string start_run(const std::string &choice, const CoreOptions &options,
 
 void join_run(const std::string &choice, const std::string &ticket, const CoreOptions &options,
               const comm::Ranks &ranks, const std::shared_ptr<Logger> &logger, Place &place) {
-  const Json told = parse_json_object(ticket, "what rank 0 tells of the run");
+  const Json told = parse_json_object(ticket, "rank 0's facts of the run");
   join(kind_in(choice), told, options, ranks, logger, place);
   if (told.contains(checkpoint_key))
     place.master->begin_from({told.at(checkpoint_key), told.at(steps_key)});

@@ -46,7 +46,7 @@ inline void require_there(const storage::Storage &storage) {
   const std::filesystem::path directory = storage.directory();
   if (!directory.empty() && !std::filesystem::exists(directory))
     throw Error(Code::not_found, "'" + directory.string() +
-                                     "' is not there; mount it, or make an empty directory in its "
+                                     "' is missing; mount it, or make an empty directory in its "
                                      "place if its files are gone for good");
 }
 

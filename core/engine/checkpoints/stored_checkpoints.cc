@@ -42,7 +42,7 @@ void require_unused(Database &store, const std::string &uuid) {
 Json StoredCheckpoints::entry(const std::string &id) {
   Query row = records().query(std::string(checkpoint_columns) + " WHERE uuid=?", id);
   if (!row.next())
-    throw Error(Code::not_found, "reading checkpoint " + id + ": there is none in '" +
+    throw Error(Code::not_found, "reading checkpoint " + id + ": not found in '" +
                                      records().path().string() +
                                      "'; `det checkpoints` shows the ones there are");
   Json checkpoint = checkpoint_entry(row);
@@ -145,7 +145,7 @@ Json StoredCheckpoints::remove(const std::string &id, Logger &logger) {
   {
     Query row = records().query("SELECT storage, size FROM checkpoints WHERE uuid=?", id);
     if (!row.next())
-      throw Error(Code::not_found, "deleting checkpoint " + id + ": there is none in '" +
+      throw Error(Code::not_found, "deleting checkpoint " + id + ": not found in '" +
                                        records().path().string() +
                                        "'; `det checkpoints` shows the ones there are");
     where = row.text(0);

@@ -189,12 +189,13 @@ void check_can_be_killed(Store &store, Target target, int64_t id, int64_t experi
                          const std::string &tried) {
   for (const SupervisedRun &run : live_runs(store, target, id))
     if (!run.leader.is_local())
-      throw Error(Code::state,
-                  tried + ": run " + std::to_string(run.record.run_id) + " of trial " +
-                      std::to_string(run.record.trial_id) +
-                      " may go on, and only its supervisor can end it, which is gone; start that "
-                      "with `" +
-                      run_again_command(store.directory(), experiment_id) + "` and try again");
+      throw Error(
+          Code::state,
+          tried + ": run " + std::to_string(run.record.run_id) + " of trial " +
+              std::to_string(run.record.trial_id) +
+              " may continue, and only its supervisor can end it, which is gone; start that "
+              "with `" +
+              run_again_command(store.directory(), experiment_id) + "` and try again");
 }
 
 // The leader of each run first: it is what keeps the others.
@@ -244,7 +245,7 @@ Json Control::act_on_programs(Target target, int64_t id, Action action) {
   const bool one = target == Target::trial;
   if (state_of(records, target, id).empty())
     throw Error(Code::not_found, action_name(action) + (one ? " trial " : " experiment ") +
-                                     std::to_string(id) + ": there is none in '" +
+                                     std::to_string(id) + ": not found in '" +
                                      records.path().string() + "'; `det " + (one ? "ls" : "ls -e") +
                                      "` shows the ones there are");
   std::set<int64_t> killed;

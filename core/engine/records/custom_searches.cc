@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
                                        std::to_string(experiment_id) + "`, and post again");
   throw Error(Code::timeout, tried +
                                  ": its `det run` lives and does not answer; see whether it is "
-                                 "stopped, and post again when it goes on");
+                                 "stopped, and post again when it continues");
 }
 
 // Throws unless decisions come from outside.

@@ -144,7 +144,7 @@ void ExperimentDeletion::announce() {
     Query row = records().query("SELECT state FROM experiments WHERE id=?", experiment_id_);
     if (!row.next())
       throw Error(Code::not_found, "deleting experiment " + std::to_string(experiment_id_) +
-                                       ": there is none in '" + records().path().string() +
+                                       ": not found in '" + records().path().string() +
                                        "'; `det ls -e` shows the ones there are");
     require_over(row.text(0));
     require_unused();

@@ -28,7 +28,7 @@ bool on_machine_of(const ProcessIdentity &chief) {
 // Why the store cannot be there; empty when it is worth a try.
 std::string absence(const RunTicket &ticket, bool same_machine, const StoreOptions &options) {
   std::error_code failed;
-  if (!fs::exists(store_path(ticket.store_directory), failed)) return "there is none at this path";
+  if (!fs::exists(store_path(ticket.store_directory), failed)) return "this path has none";
   // Its processes share memory, which does not reach other machines.
   if (!same_machine && !options.on_network(ticket.store_directory))
     return "the file system here is not shared with that machine";

@@ -184,7 +184,7 @@ void LiveOperations::await_decision(Listener &answer) {
       if (log_)
         log_->warning("waiting for the search of " + name_of_trial(run_) +
                       ": its `det run` lives and does not answer; it may be stopped. The trial "
-                      "leaves, and goes on when it does");
+                      "leaves, and resumes when it answers");
       return;
     }
     answer.wait(left.now());

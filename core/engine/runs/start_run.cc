@@ -75,7 +75,7 @@ std::optional<int64_t> find_trial(Database &store, const RunRequest &request) {
     if (store.query("SELECT 1 FROM trials WHERE id=?", request.trial_id).next())
       return request.trial_id;
     throw Error(Code::not_found, "starting trial " + std::to_string(request.trial_id) +
-                                     ": there is none in '" + store.path().string() +
+                                     ": not found in '" + store.path().string() +
                                      "'; `det ls` shows the ones there are");
   }
   if (request.external_id.empty()) return std::nullopt;
@@ -250,9 +250,10 @@ OwnRun supervised_run(Database &store, const RunRequest &request, int64_t trial_
                                  " was started before; a process that `det run` starts calls "
                                  "det_core_init() once");
   const std::string experiment = std::to_string(run.integer(1));
-  throw Error(Code::state, tried + "it belongs to experiment " + experiment +
-                               ", whose trials `det run` starts; go on with `det run --resume " +
-                               experiment + "`");
+  throw Error(Code::state,
+              tried + "it belongs to experiment " + experiment +
+                  ", whose trials `det run` starts; resume it with `det run --resume " +
+                  experiment + "`");
 }
 
 OwnRun own_run(Database &store, const RunRequest &request) {

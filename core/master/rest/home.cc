@@ -50,7 +50,7 @@ fs::path rest_home(const std::string &master_url) {
   if (!S_ISDIR(found.st_mode) || found.st_uid != geteuid() || (found.st_mode & 077U) != 0)
     throw Error(Code::access, "keeping journals in '" + own.string() +
                                   "': it belongs to another user, or others can write to it; set "
-                                  "DET_HOME to a directory of your own");
+                                  "DET_HOME to a directory that you own");
   const fs::path home = config::hidden_directory(own) / place;
   make_directories(home, 0700);
   return home;

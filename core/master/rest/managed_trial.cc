@@ -89,8 +89,8 @@ void ManagedPreemption::acknowledge() {
     return static_cast<void>(
         session_.call(codec::AcknowledgePreemption{run_.info.allocation_id}, repeatable));
   logger_.warning(
-      "leaving without having been asked by the master: end the process with a status other than "
-      "0, or the master takes the trial as completed");
+      "leaving without having been asked by the master: end the process with a nonzero status, or "
+      "the master takes the trial as completed");
 }
 
 engine::SearchOperation ManagedOperations::ask() {

@@ -38,7 +38,7 @@ const codec::GetMaster::Response &MasterSession::master() {
     throw Error(Code::not_found,
                 "asking which master this is (" + said.asked + "): it answered " +
                     std::to_string(said.status) +
-                    ", so there is none at this address; check host, port and the path before "
+                    ", so this address has no master; check host, port and the path before "
                     "/api/v1, which is the prefix of a proxy or none");
   codec::GetMaster::Response answer = read_as<codec::GetMaster>(said, any);
   const std::lock_guard lock(mutex_);

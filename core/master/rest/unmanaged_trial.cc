@@ -25,7 +25,7 @@ http::HttpResponse in_time(http::HttpCall call) {
   call.cancel();
   throw Error(Code::timeout,
               "telling the master how the trial ended: no answer within 10 s; the end is kept, and "
-              "`det sync` tells it");
+              "`det sync` delivers it");
 }
 
 }  // namespace

@@ -33,8 +33,7 @@ Arguments read_arguments(std::span<const char *const> arguments) {
     if (option == "--test") told.tests_one_batch = true;
     if (option != "--config" && option != "--external-id") continue;
     if (i + 1 == arguments.size())
-      throw Error(Code::invalid, "reading the command line: " + option +
-                                     " has a value after it, and there is none");
+      throw Error(Code::invalid, "reading the command line: " + option + " needs a value after it");
     const std::string value = arguments[++i];
     if (option == "--external-id") told.external_id = value;
     else told.config = read_config(value);

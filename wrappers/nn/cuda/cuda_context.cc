@@ -65,7 +65,7 @@ const char *remedy_of(Code code) {
       return "; nvidia-smi tells which driver and which GPUs there are";
     default:
       // What the GPU computed last is lost, and with most errors the process' way to it.
-      return "; go on from the last checkpoint, in a new process";
+      return "; resume from the last checkpoint, in a new process";
   }
 }
 

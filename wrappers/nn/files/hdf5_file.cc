@@ -186,7 +186,7 @@ int64_t Hdf5File::object(const std::string &path) const {
       fail("looking at " + tensors::quoted_name(path));
     if (link.type != H5L_TYPE_HARD)
       refuse("in " + tensors::quoted_name(path) + " is a link to another place, such as a file; " +
-             "only what lies in the file itself is read");
+             "only data in the file itself is read");
     at = H5Oopen(group.get(), step.c_str(), H5P_DEFAULT);
     if (at < 0) fail("opening " + tensors::quoted_name(path));
   }
@@ -305,7 +305,7 @@ void Hdf5File::read(const std::string &array, std::span<float> values) const {
   const bool is_elsewhere = H5Pget_external_count(made.get()) != 0;
   if (is_elsewhere || (layout != H5D_COMPACT && layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED))
     refuse("the bytes of the array " + tensors::quoted_name(array) + " are in another file; " +
-           "only what lies in the file itself is read");
+           "only data in the file itself is read");
   for (int i = 0; i < H5Pget_nfilters(made.get()); ++i) {
     unsigned flags = 0, settings = 0;
     size_t count = 0;

@@ -318,7 +318,7 @@ Value part_of_axes(const FunctionCall &call) {
       end = begin + 1;
     } else {
       if (one.contains("step") && !one["step"].is_null() && one["step"] != Json(1))
-        call.refuse("steps other than 1 are not supported");
+        call.refuse("only steps of 1 are supported");
       begin = end_of("start", 0);
       end = std::max(begin, end_of("stop", size));
     }

@@ -122,7 +122,7 @@ class AreaUnderCurve {
     if (labels_.value_or(1) > most_counts / static_cast<int64_t>(thresholds().size()))
       throw Error(Code::invalid, "reading " + fields.where() + ": " +
                                      std::to_string(labels_.value_or(1)) +
-                                     " labels at so many thresholds are too much to be counted");
+                                     " labels are too many to count at this number of thresholds");
   }
 
   // Those that were given, or evenly from 0 to 1; the ends lie a little beyond them.

@@ -58,7 +58,7 @@ class Graph::FunctionalReader {
     for (Call *call : written_) place_after_what_it_needs(*call);
     for (const Json &result : references_in(fields_.any("output_layers"))) {
       const auto found = find(result);
-      if (!found) refuse("an output comes from a layer that is not there");
+      if (!found) refuse("an output comes from a missing layer");
       graph_.results_.push_back(*found);
     }
     if (graph_.results_.empty()) refuse("it has no outputs");
@@ -168,8 +168,7 @@ class Graph::FunctionalReader {
       }
       const auto needed = calls_.find(place_of(*call.waits_for.back()));
       if (needed == calls_.end() || needed->second.is_waiting)
-        refuse("the layer '" + call.layer +
-               "' is called on what is not there, or waits for itself");
+        refuse("the layer '" + call.layer + "' is called on a missing layer, or waits for itself");
       wait_for(needed->second);
     }
   }

@@ -179,7 +179,7 @@ void Model::place_gradients(std::span<std::byte> memory) {
   const ArrayType type = weights_.gradients().type();
   if (!backend_->reaches_process())
     throw Error(Code::unsupported,
-                tried + "the back end '" + backend_->name() + "' has memory of its own");
+                tried + "the back end '" + backend_->name() + "' has separate memory");
   if (memory.empty()) {
     weights_.move_gradients(Array(type));
   } else {
