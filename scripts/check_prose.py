@@ -17,7 +17,7 @@ from pathlib import Path
 # A word or phrase, and the plain words for it.
 avoided = {
     r"but for|other than": "except",
-    r"as a rule|as it is": "normally, usually",
+    r"as a rule|(?<!soon )(?<!long )as it is": "normally, usually, unchanged",
     r"go(?:es|ing|ne)? on|went on": "continue, resume",
     r"(?:is|are|was|were|be|been|being) told|(?:hear|learn)s? of": "receive, see, get",
     r"tells? of|tells? it|(?:messages?|logs?|warnings?|errors?|lines?) says?|this is told in": "report, see",
