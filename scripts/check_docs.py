@@ -2,13 +2,15 @@
 """Checks what the written pages promise: README shows tested examples, docs/api-map.md and docs/errors.md
 name every function and code of the headers and nothing else, and docs/api-map.md has each name of the
 Python reference (tests/data/seed) with its arguments and defaults, and nothing else. What pages quote
-from the code is there (scripts/check_quotes.py)."""
+from the code is there (scripts/check_quotes.py). Every link leads to a file and a heading, and docs/README.md
+to every page (scripts/doc_links.py)."""
 
 import re
 import sys
 from pathlib import Path
 
 from check_quotes import finds as quotes_not_found
+from doc_links import broken_links, missing_in_index, unknown_names
 
 root = Path(sys.argv[1])
 failures = []
@@ -68,11 +70,7 @@ for language, example in ("c", "c/minimal.c"), ("cpp", "cpp/minimal.cc"), ("pyth
     if snippet is None or not (root / "examples" / example).read_text().endswith(snippet[1]):
         failures.append(f"the first block of {language} in README.md is not the program of examples/{example}")
 
-for page in [root / "README.md", root / "CONTRIBUTING.md", *sorted(root.glob("docs/*.md"))]:
-    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-        if not (page.parent / target).exists():
-            failures.append(f"{page.relative_to(root)} links to {target}, which does not exist")
-
+failures += [*broken_links(root), *missing_in_index(root), *unknown_names(root)]
 failures += quotes_not_found(root)
 
 print("\n".join(failures))

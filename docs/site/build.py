@@ -14,6 +14,7 @@ docs/PAGE.md becomes PAGE.html.
 import os
 import posixpath
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -204,6 +205,7 @@ def main():
     result = subprocess.run([SPHINX, "-q", "-W", "--keep-going", "-b", "html", "-c",
                              source / "docs/site", "-d", work / "doctrees", work / "pages", output], env=environment)
     if result.returncode:
+        shutil.rmtree(work / "doctrees", ignore_errors=True)  # else the next run would not warn again
         sys.exit(result.returncode)
     (output / ".buildinfo").unlink(missing_ok=True)
     os.utime(output)

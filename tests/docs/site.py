@@ -19,13 +19,13 @@ expected = ["index.html", "find.html", "introduction.html", "contributing.html",
             "python-reference.html", "python/detcore.core.html"]
 expected += [f"c/{path.stem}.html" for path in source.glob("include/det/*.h")]
 expected += [path.relative_to(source / "docs").with_suffix(".html").as_posix()
-             for path in source.glob("docs/**/*.md") if path.name != "README.md"]
+             for path in source.glob("docs/**/*.md") if path != source / "docs/README.md"]
 failures += [f"there is no {name}" for name in sorted(expected) if not (site / name).is_file()]
 
 titles = {path: re.search(r"^# (.*)", path.read_text(), re.MULTILINE)[1] for path in source.glob("docs/*.md")}
 for path, title in titles.items():
     page = site / path.with_suffix(".html").name
-    if path.name != "README.md" and page.is_file():
+    if page.name != "README.html" and page.is_file():
         plain = re.sub(r"<[^>]*>", "", re.search(r"<h1>(.*?)</h1>", page.read_text(), re.DOTALL)[1])
         if re.sub(r"\W", "", re.sub(r"`", "", title)) not in re.sub(r"&\w+;|\W", "", plain):
             failures.append(f"{page.name} has the title {plain!r}, and {path.name} {title!r}")
