@@ -38,6 +38,7 @@ typedef struct det_workload {
   { sizeof(det_workload), 0, 0, 0, 0, 0 }
 
 /** Makes the sequence of workloads of this run from its configuration.
+ *
  * It reads these keys: `scheduling_unit`, `min_validation_period`, `min_checkpoint_period`,
  * `checkpoint_policy`, `perform_initial_validation`, `records_per_epoch` and `searcher`.
  *
@@ -62,6 +63,7 @@ DET_API det_status det_trial_sequencer_create(det_core *core, const char *config
                                               det_error *err) DET_NOEXCEPT;
 
 /** Gets the next workload, the same on all ranks.
+ *
  * All ranks call it in step, after the response to the workload before. It waits for the chief,
  * which may wait for one request to the master.
  * @param[out] out  Receives the workload.
@@ -75,6 +77,7 @@ DET_API det_status det_trial_sequencer_next(det_trial_sequencer *sequencer, det_
                                             det_error *err) DET_NOEXCEPT;
 
 /** Responds to the workload with its result. The chief then reports it.
+ *
  * All ranks call it in step, each after its part of the workload. No metric is reported before all
  * ranks have called.
  *
@@ -98,6 +101,7 @@ DET_API det_status det_trial_sequencer_respond(det_trial_sequencer *sequencer,
                                                det_error *err) DET_NOEXCEPT;
 
 /** Responds that these hyperparameters cannot be trained.
+ *
  * It reports the early exit, and the sequence ends. A validation that waits for its response gets a
  * last checkpoint first. The call is also allowed when no workload waits for a response, for
  * example before the first one. Follows InvalidHP.
@@ -122,6 +126,7 @@ DET_API det_status det_trial_sequencer_state(const det_trial_sequencer *sequence
                                              det_error *err) DET_NOEXCEPT;
 
 /** Resumes from the state in a checkpoint.
+ *
  * A state of another trial is ignored: the trial starts at its beginning, with the weights of the
  * other trial. All ranks call it in step, before the first det_trial_sequencer_next(). Only the
  * chief reads the text.
@@ -155,6 +160,7 @@ DET_API det_status det_trial_batch_sizes(const char *hparams_json, int64_t slots
                                          det_error *err) DET_NOEXCEPT;
 
 /** Makes the configuration and hyperparameters of a trial that runs without a master.
+ *
  * The configuration gets defaults for one slot, without the parts that belong to a cluster. Follows
  * from_config().
  * @param[in]  config_json   An experiment configuration, an object. NULL: an empty one.
@@ -188,6 +194,7 @@ typedef struct det_trial_sampler_options {
   { sizeof(det_trial_sampler_options), 0, 0, 0, 0, 0, 0 }
 
 /** Makes a sampler.
+ *
  * All epochs together are one stream of batches. A shard takes every `shards`th one. If an epoch
  * does not divide by `shards`, the next one continues with another shard.
  * @param[out] out  Receives the sampler. Release it with det_trial_sampler_free().
@@ -237,6 +244,7 @@ typedef struct det_trial_early_stopping_options {
   { sizeof(det_trial_early_stopping_options), NULL, 0, NULL, DET_MONITOR_BY_NAME, 0, 0, 0 }
 
 /** Makes the rule of Keras' EarlyStopping, with a validation in place of an epoch.
+ *
  * One thing differs from Keras: an improvement that misses the baseline does not delay the stop.
  * @param[in]  options  NULL: the defaults.
  * @param[out] out      Receives the rule. Release it with det_trial_early_stopping_free().

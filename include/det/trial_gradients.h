@@ -1,9 +1,9 @@
 /**
  * @file
- * @brief What data-parallel training adds up over ranks: gradients, metrics, first weights.
+ * @brief Adds up gradients and metrics over ranks, and gives all ranks the same first weights.
  *
- * All of it works for any job (det/distributed.h) and for one process, where nothing is sent. Every
- * rank gets the same bits, whichever comes first.
+ * It works for any job (det/distributed.h). It also works for one process, where nothing is sent.
+ * Every rank gets the same bits, in whatever order the ranks arrive.
  */
 #ifndef DET_TRIAL_GRADIENTS_H
 #define DET_TRIAL_GRADIENTS_H
@@ -13,144 +13,191 @@
 
 DET_BEGIN_DECLS
 
-/** Adds gradients up over ranks and batches (seed: the aggregation of Horovod's optimizer). For one
- * thread at a time. */
+/** Adds up gradients over ranks and batches. Use it on one thread at a time. Follows the
+ * aggregation of Horovod's optimizer. */
 typedef struct det_trial_gradients det_trial_gradients;
 
-/** What is known of a gradient before there is one. */
+/** Describes a gradient before it exists. */
 typedef struct det_trial_gradient {
-  size_t struct_size; /**< sizeof(det_trial_gradient). All of an array have the same. */
-  size_t count;       /**< Elements. */
+  size_t struct_size; /**< sizeof(det_trial_gradient), the same for all of an array. */
+  size_t count;       /**< The number of elements. */
   det_dtype dtype;    /**< DET_DTYPE_F16, DET_DTYPE_BF16, DET_DTYPE_F32 or DET_DTYPE_F64. */
-  int32_t is_sparse;  /**< 1: it comes as rows, which the caller spreads out. Only where
-                           `aggregation_frequency` is 1. */
+  /** 1: it comes as rows, which the caller spreads out. Needs an `aggregation_frequency` of 1. */
+  int32_t is_sparse;
 } det_trial_gradient;
 
-/** Initialiser of no elements. */
+/** Initialiser of a gradient without elements. */
 #define DET_TRIAL_GRADIENT_INIT \
   { sizeof(det_trial_gradient), 0, DET_DTYPE_F32, 0 }
 
-/** How the ranks' gradients are summed. */
+/** Sets how the gradients of the ranks are summed. */
 typedef int32_t det_trial_reduction;
-#define DET_TRIAL_REDUCTION_AUTO 0          /**< NCCL, else the first of these that can be had. */
-#define DET_TRIAL_REDUCTION_SHARED_MEMORY 1 /**< All ranks are on one machine. */
-#define DET_TRIAL_REDUCTION_TRANSPORT                                                    \
-  2                                    /**< As MPI does it, while the next gradients are \
-                                            computed. */
-#define DET_TRIAL_REDUCTION_MESSAGES 3 /**< Each machine by itself, then through rank 0. */
-/** On CUDA devices, while the next gradients are computed, by libnccl.so.2 (2.14 or later), which
- * is opened at run time: where all gradients of each rank are memory of one device (of its primary
- * context; managed memory is as good), which is no other rank's, and neither batches nor half
- * precision are asked for. The ranks agree about it in the first period that has gradients, which
- * still go through the processes; each then keeps room for all of them on its device. Where it
- * cannot be had, AUTO takes another way, and rank 0 says once in its log why. */
+#define DET_TRIAL_REDUCTION_AUTO 0          /**< NCCL, else the first of these that works. */
+#define DET_TRIAL_REDUCTION_SHARED_MEMORY 1 /**< For ranks on one machine. */
+#define DET_TRIAL_REDUCTION_TRANSPORT 2     /**< As MPI sums, during the backward pass. */
+#define DET_TRIAL_REDUCTION_MESSAGES 3      /**< Within each machine, then through rank 0. */
+/** Sums on CUDA devices with NCCL, while the next gradients are computed.
+ *
+ * It opens libnccl.so.2 (2.14 or later) at run time. It needs all of these:
+ * - All gradients of a rank are memory of one device, in its primary context. Managed memory
+ *   counts.
+ * - No other rank uses that device.
+ * - `aggregation_frequency` is 1 and `gradient_compression` is 0.
+ *
+ * The ranks agree in the first period that has gradients. Those gradients still go through the
+ * processes. After that each rank keeps room for all gradients on its device.
+ *
+ * If NCCL cannot be used, AUTO takes another way. Rank 0 logs the reason once. */
 #define DET_TRIAL_REDUCTION_NCCL 4
 
-/** How gradients are added up (seed: optimizations). The same on all ranks. */
+/** Options of det_trial_gradients_create(), the same on all ranks. Follows `optimizations`. */
 typedef struct det_trial_gradients_options {
-  size_t struct_size;                   /**< sizeof(det_trial_gradients_options). */
-  int32_t aggregation_frequency;        /**< Batches whose gradients are applied together. */
-  int32_t average_aggregated_gradients; /**< 1: their mean; 0: their sum. Over ranks it is always
-                                             the mean. */
-  int32_t gradient_compression;         /**< 1: float and double travel in half precision. */
-  int32_t first_to_last;                /**< 1: gradients come in the order of the tensors; 0: in
-                                             the reverse order, as a backward pass makes them. */
-  size_t tensor_fusion_threshold;       /**< Bytes that are reduced together; 0: 64 MiB. */
-  det_trial_reduction reduction;        /**< One of DET_TRIAL_REDUCTION_*. */
-  int32_t gradients_are_complete;       /**< 1: those in memory of a CUDA device are computed when
-                                             they are added, so that no queue is waited for. */
+  size_t struct_size;            /**< sizeof(det_trial_gradients_options). */
+  int32_t aggregation_frequency; /**< Batches whose gradients are applied together. */
+  /** 1: the mean of these batches; 0: their sum. Over ranks it is always the mean. */
+  int32_t average_aggregated_gradients;
+  int32_t gradient_compression; /**< 1: float and double travel in half precision. */
+  /** 1: gradients come in the order of the tensors. 0: in the reverse order, as a backward pass
+   * makes them. */
+  int32_t first_to_last;
+  size_t tensor_fusion_threshold; /**< Bytes that are reduced together. 0: 64 MiB. */
+  det_trial_reduction reduction;  /**< One of DET_TRIAL_REDUCTION_*. */
+  /** 1: gradients on a CUDA device are complete when they are added, so no queue is waited for. */
+  int32_t gradients_are_complete;
 } det_trial_gradients_options;
 
 /** Initialiser with the defaults. */
 #define DET_TRIAL_GRADIENTS_OPTIONS_INIT \
   { sizeof(det_trial_gradients_options), 1, 1, 0, 0, 0, DET_TRIAL_REDUCTION_AUTO, 0 }
 
-/** Registers all gradients of a model. All ranks in step, with the same tensors and options.
- * @param[in]  distributed  The job, which must outlive what is made; NULL: one process.
- * @param[in]  tensors      `count` of them. Copied.
- * @param[in]  options      NULL: the defaults. Copied.
- * @param[out] out          Release it with det_trial_gradients_free().
- * @return DET_OK; on all ranks: DET_E_INVALID (a dtype, a frequency below 1), DET_E_UNSUPPORTED
- * (sparse gradients over several batches, a reduction that cannot be had: NCCL that is not there,
- * too old, or for what it is not for), DET_E_CONFLICT (ranks that differ: the message names the
- * tensor), DET_E_NOMEM.   @since 0.1 */
+/** Registers all gradients of a model. All ranks call it in step, with the same tensors and
+ * options.
+ * @param[in]  distributed  The job. It must outlive the result. NULL: one process.
+ * @param[in]  tensors      `count` descriptions. They are copied.
+ * @param[in]  count        The number of gradients.
+ * @param[in]  options      NULL: the defaults. They are copied.
+ * @param[out] out          Receives the result. Release it with det_trial_gradients_free().
+ * @retval DET_OK             `out` has the result.
+ * @retval DET_E_INVALID      On all ranks: a dtype cannot be a gradient, or the frequency is below
+ *                            1.
+ * @retval DET_E_UNSUPPORTED  On all ranks: sparse gradients over several batches, or a reduction
+ *                            that cannot be used. That also means an NCCL that is missing, too old
+ *                            or does not fit.
+ * @retval DET_E_CONFLICT     On all ranks: ranks gave different arguments. The message names the
+ *                            first difference.
+ * @retval DET_E_NOMEM        Out of memory.
+ * @since 0.1 */
 DET_API det_status det_trial_gradients_create(det_distributed_context *distributed,
                                               const det_trial_gradient *tensors, size_t count,
                                               const det_trial_gradients_options *options,
                                               det_trial_gradients **out,
                                               det_error *err) DET_NOEXCEPT;
 
-/** Memory in which gradients can be computed, and what comes of them be applied, so that nothing is
- * copied: det_trial_gradients_add() with its parts as `data` and as `result`. All tensors lie in
- * it, in their order, each at the next multiple of 64 bytes. Where ranks compute on CUDA devices
- * do not ask for it: NCCL is not taken then. Does not block.
- * @param[out] out        Valid until it is freed, zeros at first; between a step and the next
- *                        addition, and before the first one, the caller's. Elsewhere others write
- *                        to it. NULL where there is none: several batches in a period, half
- *                        precision, one rank, few gradients.
- * @param[out] out_bytes  0 for none.
- * @return DET_OK, DET_E_INVALID.   @since 0.1 */
+/** Gives you memory in which to compute gradients, so that nothing is copied.
+ *
+ * Pass parts of it to det_trial_gradients_add() as `data` and as `result`. It has all tensors in
+ * their order, each at the next multiple of 64 bytes. Do not ask for it if ranks compute on CUDA
+ * devices: NCCL is not used then. Does not block.
+ *
+ * You may write to it before the first addition, and between a step and the next addition. At other
+ * times others write to it.
+ * @param[out] out        Receives the memory, valid until the handle is freed. It is zero at first.
+ *                        NULL if this handle has no such memory: several batches in a period, half
+ *                        precision, one rank, or few gradients.
+ * @param[out] out_bytes  The bytes of `out`. 0 if `out` is NULL.
+ * @retval DET_OK         `out` is set, or NULL.
+ * @retval DET_E_INVALID  An argument is NULL.
+ * @since 0.1 */
 DET_API det_status det_trial_gradients_memory(det_trial_gradients *gradients, void **out,
                                               size_t *out_bytes, det_error *err) DET_NOEXCEPT;
 
-/** Adds a gradient of the current batch. It is read before this returns. In the last batch of a
- * period a full group begins to be reduced, where the transport or NCCL sums. Does not wait for
- * others, except by NCCL where `gradients_are_complete` is 0: then it waits for the groups that
- * are being reduced, as their queue is one of the device's.
- * @param[in]  index   Of the tensor, from 0; each at most once in a batch.
- * @param[in]  data    As many elements as were registered, in memory of the process or of a CUDA
- *                     device, whose queues are waited for unless `gradients_are_complete`. They go
- *                     through the process, except by NCCL.
- * @param[out] result  Where det_trial_gradients_step() writes what is to be applied; as large,
- * valid until then. May be `data`.
- * @return DET_OK; DET_E_INVALID (no such tensor); DET_E_STATE (added twice; an earlier step
- * failed); DET_E_UNAVAILABLE, DET_E_TIMEOUT; DET_E_IO (a CUDA device).   @since 0.1 */
+/** Adds a gradient of the current batch. It is read before this returns.
+ *
+ * In the last batch of a period a full group begins to be reduced, if the transport or NCCL sums.
+ *
+ * Does not wait for other ranks, with one exception. With NCCL and `gradients_are_complete` 0 it
+ * waits for the groups that are being reduced, because their queue belongs to the device.
+ * @param[in]  index   The number of the tensor, from 0. Each at most once in a batch.
+ * @param[in]  data    The registered number of elements, in memory of the process or of a CUDA
+ *                     device. The queues of the device are waited for unless
+ *                     `gradients_are_complete` is 1. Without NCCL the elements go through the
+ *                     process.
+ * @param[out] result  Receives the sum in det_trial_gradients_step(). It has the size of `data`,
+ *                     and must be valid until then. May be `data`.
+ * @retval DET_OK             Added.
+ * @retval DET_E_INVALID      There is no such tensor.
+ * @retval DET_E_STATE        The tensor was added twice, or an earlier step failed.
+ * @retval DET_E_UNAVAILABLE  A rank is gone.
+ * @retval DET_E_TIMEOUT      A rank did not answer in time.
+ * @retval DET_E_IO           A CUDA device failed.
+ * @since 0.1 */
 DET_API det_status det_trial_gradients_add(det_trial_gradients *gradients, size_t index,
                                            const void *data, void *result,
                                            det_error *err) DET_NOEXCEPT;
 
-/** Ends a batch. At the end of a period of `aggregation_frequency` batches all ranks are in step:
- * waits for them, and writes the results. A tensor that no rank added in the period has none.
- * @param[out] out_apply  1: the results are there, to be applied; 0: they are not.
- * @return DET_OK; on all ranks: DET_E_CONFLICT (ranks that added different ones; one that is
- * missing in the last batch of a period but not before it), DET_E_UNSUPPORTED (NCCL was asked for
- * and the gradients of the first period are not such that it can add them up: the message says
- * why), DET_E_TIMEOUT, DET_E_UNAVAILABLE (a rank that is gone, NCCL that failed on one of them),
- * DET_E_IO (a CUDA device). After a failure there is nothing to do but to free it.   @since 0.1 */
+/** Ends a batch. At the end of a period it adds up the gradients and writes the results.
+ *
+ * A period has `aggregation_frequency` batches. At its end all ranks are in step, and the call
+ * waits for them. A tensor that no rank added in the period has no result. After a failure you can
+ * only free the handle.
+ * @param[out] out_apply  1: apply the results now. 0: there are no results yet.
+ * @retval DET_OK             The batch is complete.
+ * @retval DET_E_CONFLICT     On all ranks: ranks added different gradients, or one is missing only
+ *                            in the last batch of a period.
+ * @retval DET_E_UNSUPPORTED  On all ranks: you asked for NCCL, and it cannot add up the gradients
+ *                            of the first period. The message has the reason.
+ * @retval DET_E_TIMEOUT      On all ranks: a rank did not answer in time.
+ * @retval DET_E_UNAVAILABLE  On all ranks: a rank is gone, or NCCL failed on one of them.
+ * @retval DET_E_IO           On all ranks: a CUDA device failed.
+ * @since 0.1 */
 DET_API det_status det_trial_gradients_step(det_trial_gradients *gradients, int32_t *out_apply,
                                             det_error *err) DET_NOEXCEPT;
 
-/** Releases it; what was added is dropped. NULL does nothing.   @since 0.1 */
+/** Releases the handle. Gradients that were added and not applied are dropped. NULL does nothing.
+ * @since 0.1 */
 DET_API void det_trial_gradients_free(det_trial_gradients *gradients) DET_NOEXCEPT;
 
-/** The mean of each metric over the ranks (seed: average_training_metrics). All ranks in step;
- * waits for them. Every rank gets the same. Whole numbers stay whole where their mean is; of what
- * is no number, such as a text, rank 0's counts.
- * @param[in] distributed   The job; NULL: this process alone.
- * @param[in] metrics_json  An object, on all ranks with the same keys; NaN and infinities may be
- *                          bare.
- * @param[in] weight        How much this rank counts, such as its records; NULL, on all ranks: all
- *                          the same.
- * @param[out] out_json     The means, with sorted keys, NaN and infinities bare; free it with
- *                          det_free().
- * @return DET_OK; on all ranks: DET_E_INVALID (no object, a weight below 0, all weights 0),
- * DET_E_CONFLICT (ranks that report different metrics, naming one of them), DET_E_TIMEOUT,
- * DET_E_UNAVAILABLE.   @since 0.1 */
+/** Computes the mean of each metric over the ranks. Every rank gets the same result.
+ *
+ * All ranks call it in step, and it waits for them. Integers stay integers if their mean is one.
+ * For a value that is no number, such as a text, rank 0's counts. Follows average_training_metrics.
+ * @param[in]  distributed   The job. NULL: this process alone.
+ * @param[in]  metrics_json  An object with the same keys on all ranks. NaN and infinities may be
+ *                           bare.
+ * @param[in]  weight        The weight of this rank, such as its number of records. NULL on all
+ *                           ranks: equal weights.
+ * @param[out] out_json      The means, with sorted keys. NaN and infinities are bare. Release it
+ *                           with det_free().
+ * @retval DET_OK             `out_json` has the means.
+ * @retval DET_E_INVALID      On all ranks: no object, a weight below 0, or all weights 0.
+ * @retval DET_E_CONFLICT     On all ranks: ranks report different metrics. The message names one.
+ * @retval DET_E_TIMEOUT      On all ranks: a rank did not answer in time.
+ * @retval DET_E_UNAVAILABLE  On all ranks: a rank is gone.
+ * @since 0.1 */
 DET_API det_status det_trial_average_metrics(det_distributed_context *distributed,
                                              const char *metrics_json, const double *weight,
                                              char **out_json, det_error *err) DET_NOEXCEPT;
 
-/** Writes rank 0's arrays over those of all other ranks, where they lie: first weights, the state
- * of optimizers, what was restored. All ranks in step, with the same names, dtypes and shapes in
- * the same order; waits for them. Many small arrays travel together, and as the job's messages do:
- * in memory that ranks share, by MPI, or over sockets.
- * @param[in] distributed  The job; NULL: this process alone, where nothing changes.
- * @param[in] tensors      `count` whole arrays, in memory of the process or of a CUDA device. Rank
- *                         0's are only read.
- * @return DET_OK; on all ranks: DET_E_INVALID (an array that cannot be, or a part of one: the
- * message names it), DET_E_CONFLICT (a rank has other arrays than rank 0: the message names the
- * first one, and both shapes); in these cases nothing is written. DET_E_TIMEOUT, DET_E_UNAVAILABLE,
- * DET_E_IO (a CUDA device): arrays may be written in part.   @since 0.1 */
+/** Copies rank 0's arrays into those of all other ranks: first weights, the state of optimizers, or
+ * restored values.
+ *
+ * All ranks call it in step, and it waits for them. They give the same names, dtypes and shapes in
+ * the same order. Many small arrays travel together. They travel as the messages of the job do: in
+ * shared memory, by MPI, or over sockets.
+ * @param[in] distributed  The job. NULL: this process alone, where nothing changes.
+ * @param[in] tensors      `count` whole arrays, in memory of the process or of a CUDA device. Those
+ *                         of rank 0 are only read.
+ * @param[in] count        The number of arrays.
+ * @retval DET_OK             All ranks have the arrays of rank 0.
+ * @retval DET_E_INVALID      On all ranks: an array is invalid, or only a part of one. The message
+ *                            names it. Nothing is written.
+ * @retval DET_E_CONFLICT     On all ranks: a rank has other arrays than rank 0. The message names
+ *                            the first one and both shapes. Nothing is written.
+ * @retval DET_E_TIMEOUT      On all ranks: a rank did not answer in time. Arrays may be written in
+ *                            part.
+ * @retval DET_E_UNAVAILABLE  On all ranks: a rank is gone. Arrays may be written in part.
+ * @retval DET_E_IO           On all ranks: a CUDA device failed. Arrays may be written in part.
+ * @since 0.1 */
 DET_API det_status det_trial_broadcast(det_distributed_context *distributed,
                                        const det_tensor *tensors, size_t count,
                                        det_error *err) DET_NOEXCEPT;
