@@ -2,13 +2,14 @@
 """Counts what makes prose hard to read: words to avoid, sentences that start with a clause as their subject,
 sentences of more than 25 words, lines of prose over 100 columns, and pages whose mean sentence has more than 15 words.
 
-Usage: check_prose.py ROOT [FILE...]     Markdown pages, C headers, Python files and messages in C++; without FILE, all
-       that users read.
+Usage: check_prose.py ROOT [FILE...]     Markdown pages, C headers, Python files, messages in C++, and the comments and
+       messages of examples; without FILE, all that users read.
        check_prose.py --det DET ROOT     the help of the command, and of each of its commands, too
 Prints each find, and one line for each file that has any. Fails if there is one."""
 
 import argparse
 import ast
+import inspect
 import re
 import subprocess
 import sys
@@ -109,6 +110,45 @@ def messages(text):
         yield text.count("\n", 0, found.start()) + 1, "heading", re.sub(r'"\s*"', "", found[0])
 
 
+# Texts and comments of C, C++, Go, Java, JavaScript or Rust; of Python; of shell scripts and YAML, where a comment follows a
+# space. A text of several lines is prose in Python alone.
+quoted = r"""(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)')"""
+of_c = re.compile(
+    r'''R"\(.*?\)"|r#".*?"#|""".*?"""|`[^`]*`|/\*+<?(?P<block>.*?)\*/|//+[!<]?(?P<line>[^\n]*)|''' + quoted, re.DOTALL)
+of_python = re.compile(r'''"""(?P<block>.*?)"""|\#(?P<line>[^\n]*)|''' + quoted, re.DOTALL)
+of_shell = re.compile(r"(?:^|(?<=\s))#(?P<line>(?!!|SBATCH|shellcheck)[^\n]*)", re.MULTILINE)
+examples = {
+    **dict.fromkeys((".c", ".cc", ".h", ".hpp", ".go", ".java", ".js", ".rs"), of_c), ".py": of_python,
+    **dict.fromkeys((".sh", ".sbatch", ".yaml"), of_shell)}
+
+
+def example(pattern):
+    """A reader of an example's comments and texts. Comments that fill consecutive lines are one. What is indented in a comment
+    is a command, and no prose."""
+
+    def read(text):
+        blocks, last = [], 0
+        for found in pattern.finditer(text):
+            line, parts = text.count("\n", 0, found.start()) + 1, found.groupdict()
+            if parts.get("text"):
+                yield line, "heading", parts["text"]
+            elif parts.get("block"):
+                margin = found.start() - text.rfind("\n", 0, found.start()) - 1 if found[0][0] == '"' else 0
+                blocks.append([line, " " * margin + re.sub(r"\n *\*(?= |\n)", "\n", parts["block"])])
+            elif parts.get("line"):
+                whole = not text[: found.start()].rpartition("\n")[2].strip()
+                if whole and blocks and line == last + 1:
+                    blocks[-1][1] += "\n" + parts["line"]
+                else:
+                    blocks.append([line, parts["line"]])
+                last = line if whole else 0
+        for line, block in blocks:
+            for number, kind, paragraph in markdown(re.sub(r"(?m)^ {4}.*$", "", inspect.cleandoc("\n" + block))):
+                yield line + number - 1, kind, re.sub(r"``", "`", paragraph)
+
+    return read
+
+
 readers = {".md": markdown, ".h": comments, ".hpp": comments, ".py": docstrings, ".cc": messages, ".cu": messages}
 
 
@@ -150,6 +190,13 @@ def read_by_users(root):
     yield from (path for path in sorted(root.glob("wrappers/python/detcore/**/*.py")) if path.name != "_abi.py")
     for folder in ("core", "capi", "wrappers"):
         yield from sorted(path for path in root.glob(f"{folder}/**/*") if path.suffix in (".cc", ".cu"))
+    yield from sorted(path for path in root.glob("examples/**/*") if path.suffix in {".md", *examples})
+
+
+def reader_of(path, root):
+    if path.suffix in examples and "examples" in path.resolve().relative_to(root.resolve()).parts[:1]:
+        return example(examples[path.suffix])
+    return readers[path.suffix]
 
 
 def finds(paragraphs):
@@ -188,7 +235,7 @@ def main():
     parser.add_argument("file", nargs="*", type=Path)
     arguments = parser.parse_args()
     sums, pages, total = {}, 0, []
-    texts = [(path, readers[path.suffix], path.read_text()) for path in arguments.file or read_by_users(arguments.root)]
+    texts = [(path, reader_of(path, arguments.root), path.read_text()) for path in arguments.file or read_by_users(arguments.root)]
     texts = [(str(path.resolve().relative_to(arguments.root.resolve())), reader, text) for path, reader, text in texts]
     if arguments.det:
         texts += [(name, help_text, text) for name, text in helps(arguments.det)]

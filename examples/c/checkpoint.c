@@ -1,5 +1,7 @@
-/* Counts to 30 and stops after every ten: each start goes on from the latest checkpoint.
- * "counter" is this program's own name for the trial, under which the next start finds it.
+/* Saves and restores a checkpoint by hand.
+ *
+ * The program counts to 30 and stops after every ten. Each start resumes from the latest
+ * checkpoint. The name "counter" identifies the trial: the next start with this name finds it.
  *
  *     cc checkpoint.c $(pkg-config --cflags --libs detcore) -o checkpoint
  *     ./checkpoint */
@@ -42,7 +44,7 @@ static void save(det_checkpoint_context *checkpoint, int count) {
   FILE *file = open_count(det_checkpoint_writer_path(store), "w");
   fprintf(file, "%d\n", count);
   if (fclose(file) != 0) perror("count.txt"), exit(EXIT_FAILURE);
-  check(det_checkpoint_writer_commit(store, &err)); /* visible from here on, and complete */
+  check(det_checkpoint_writer_commit(store, &err)); /* now it is complete and visible */
   det_checkpoint_writer_free(store);
 }
 

@@ -1,11 +1,11 @@
-/* A training loop that no cluster schedules, and that appears in a master all the same:
+/* Adds reports to a training loop that runs outside any cluster, so that a master shows it.
  *
- *   cc detached.c $(pkg-config --cflags --libs detcore) -o detached
- *   det login http://HOST:8080
- *   DET_MASTER=http://HOST:8080 ./detached
+ *     cc detached.c $(pkg-config --cflags --libs detcore) -o detached
+ *     det login http://HOST:8080
+ *     DET_MASTER=http://HOST:8080 ./detached
  *
- * Lines marked with a bar are all that it has more than the bare loop. Started again after a crash,
- * it is the next run of the same trial. */
+ * The lines with a bar are the additions to the bare loop. After a crash, the next start is the
+ * next run of the same trial. */
 #include <det/core.h> /* | */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ int main(void) {
   det_core_options options = DET_CORE_OPTIONS_INIT;                /* | */
   options.external_id = "detached-example";                        /* | the name of the trial */
   options.close_at_end = options.capture_output = 1;               /* | */
-  static det_core *core;                                           /* | as long as the process */
+  static det_core *core;                                           /* | until the process ends */
   if (det_core_init(&options, &core, &err) != DET_OK) goto failed; /* | */
 
   double weight = 0;

@@ -1,11 +1,13 @@
-/* Learns to read handwritten digits. It can be paused or killed at any instant and goes on from
- * its latest checkpoint; uninterrupted or not, the result is the same to the last bit.
+/* Trains a small network to read handwritten digits.
+ *
+ * You can pause or kill the program at any moment. The next start resumes from the latest
+ * checkpoint. The result is the same to the last bit, with or without interruptions.
  *
  *     cc digits.c digits_model.c $(pkg-config --cflags --libs detcore) -lm -o digits
  *     ./digits [IMAGES.csv]
  *
  * Hyperparameters: learning_rate, momentum, weight_decay, hidden_size, batch_size.
- * DIGITS_BATCH_MS makes each batch take that many milliseconds longer, to have time to watch. */
+ * DIGITS_BATCH_MS adds this number of milliseconds to each batch, so that you can watch. */
 #include <det/core.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,8 +26,7 @@ static const char config[] =
 
 static det_error err = DET_ERROR_INIT;
 
-/* Ends the program after a failure. What was reported or saved before is safe: the next run finds
- * it. */
+/* Ends the program after a failure. The next run finds all earlier reports and checkpoints. */
 static det_status check(det_status status) {
   if (status >= 0) return status;
   fprintf(stderr, "digits: %s\n", err.message);
@@ -38,10 +39,10 @@ static void require(int condition, const char *what) {
   exit(EXIT_FAILURE);
 }
 
-/* All that a later run cannot work out again. (The order of the images can: it follows from the
- * trial's seed and the epoch.) */
+/* The state that a later run cannot compute again. It can compute the order of the images from the
+ * trial's seed and the epoch. */
 struct progress {
-  int64_t batches; /* trained on since the beginning of the trial */
+  int64_t batches; /* since the start of the trial */
   double loss;     /* summed over the images of this epoch so far */
 };
 
@@ -51,7 +52,7 @@ struct training {
   struct model model;
   struct optimizer optimizer;
   size_t batch_size, batches_per_epoch;
-  uint32_t *order; /* of the images in this epoch */
+  uint32_t *order; /* the images in the order of this epoch */
   uint64_t seed;
   struct progress progress;
 };
@@ -72,7 +73,7 @@ static void save(struct training *t) {
                        &err));
 }
 
-/* Where the run begins with no checkpoint, everything stays as it is. */
+/* Restores the latest checkpoint. Without a checkpoint, the state stays unchanged. */
 static void load(struct training *t) {
   det_buffer state[BUFFERS];
   state_of(t, state);
@@ -92,7 +93,7 @@ static void configure(struct training *t) {
     fprintf(stderr,
             "digits: hidden_size must be from 1 to 4096, batch_size from 1 to the number of "
             "images\n");
-    exit(EXIT_SUCCESS); /* the master knows why; a failure would be tried again */
+    exit(EXIT_SUCCESS); /* the master has the reason; it would retry a failure */
   }
   t->batch_size = (size_t)batch_size;
   t->batches_per_epoch = (t->data.train_count + t->batch_size - 1) / t->batch_size;
@@ -103,7 +104,7 @@ static void configure(struct training *t) {
   load(t);
 }
 
-/* Goes on to the end of the epoch. Returns DET_PREEMPTED when asked to stop before. */
+/* Trains to the end of the epoch. Returns DET_PREEMPTED if asked to stop earlier. */
 static det_status train_epoch(struct training *t) {
   const char *delay = getenv("DIGITS_BATCH_MS");
   struct timespec pause = {0, delay ? 1000000L * (atoi(delay) % 1000) : 0};
@@ -134,7 +135,7 @@ static void report(struct training *t) {
   check(det_train_report_validation_metrics(train, t->progress.batches, validation, 2, &err));
 }
 
-/* Trains as far as the operation asks. Returns DET_PREEMPTED when asked to stop before. */
+/* Trains up to the length of the operation. Returns DET_PREEMPTED if asked to stop earlier. */
 static det_status run(struct training *t, det_searcher_op *op) {
   int64_t end = (int64_t)(det_searcher_op_length(op) * t->batches_per_epoch);
   while (t->progress.batches < end) {
@@ -168,7 +169,7 @@ int main(int argc, char **argv) {
          run(&t, op) == DET_OK) {
   }
   check(det_core_close(t.core, DET_OUTCOME_OK, &err));
-  int status = det_core_exit_status(t.core); /* not 0 when there is more to do */
+  int status = det_core_exit_status(t.core); /* not 0 if more work remains */
 
   det_core_free(t.core);
   model_free(&t.model);

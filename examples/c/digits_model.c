@@ -25,7 +25,7 @@ void shuffle(uint32_t *indices, size_t count, uint64_t seed) {
   }
 }
 
-/* Returns 1 for an image, 0 at the end of the file, -1 for anything else. */
+/* Returns 1 for an image, 0 at the end of the file, -1 for an error. */
 static int read_image(FILE *file, struct image *image) {
   unsigned value;
   for (int i = 0; i <= DIGIT_PIXELS; i++) {
@@ -67,7 +67,7 @@ void dataset_free(struct dataset *data) {
   *data = (struct dataset){NULL, NULL, 0, 0};
 }
 
-/* The parts of an array laid out like the weights. */
+/* The parts of an array that has the layout of the weights. */
 struct layers {
   float *input, *input_bias, *output, *output_bias;
 };
@@ -103,7 +103,7 @@ void model_free(struct model *model) {
   free(model->gradient);
 }
 
-/* Returns the loss; `hidden` and `probability` receive the activations. */
+/* Returns the loss. `hidden` and `probability` receive the activations. */
 static double forward(const struct model *model, const struct image *image, float *hidden,
                       float *probability) {
   struct layers w = layers_of(model, model->weights);
@@ -126,7 +126,7 @@ static double forward(const struct model *model, const struct image *image, floa
   return -log(fmax(probability[image->label], 1e-30));
 }
 
-/* Adds the gradient of one image's loss, from the activations of forward(). */
+/* Adds the gradient of one image's loss. It needs the activations of forward(). */
 static void backward(const struct model *model, const struct image *image, const float *hidden,
                      const float *probability) {
   struct layers w = layers_of(model, model->weights), g = layers_of(model, model->gradient);

@@ -1,4 +1,4 @@
-/* The model and the data of the digits example. Nothing in here knows about detcore. */
+/* The model and the data of the digits examples. This file does not use detcore. */
 #ifndef DIGITS_MODEL_H
 #define DIGITS_MODEL_H
 
@@ -12,23 +12,23 @@ struct image {
   int label;
 };
 
-/* The images, where no other file is named: from the folder of this one. */
+/* The default file of images, relative to this folder. */
 #ifndef DIGITS_CSV
 #define DIGITS_CSV "../data/digits.csv"
 #endif
 
-/* Every fifth image of the file is kept out of training, to test on. */
+/* Every fifth image of the file is for testing, all others are for training. */
 struct dataset {
   struct image *train, *test;
   size_t train_count, test_count;
 };
 
-/* Returns 0, or -1 after printing what is wrong. */
+/* Returns 0, or -1 after printing the error. */
 int dataset_read(struct dataset *data, const char *csv_path);
 void dataset_free(struct dataset *data);
 
 /* A multilayer perceptron: 64 inputs, one hidden layer of rectified units, softmax over 10 classes.
- * Its parameters lie in one array, so that saving them is one write. */
+ * One array holds all parameters, so one write saves them. */
 struct model {
   size_t hidden;   /* units, 1 to MODEL_MAX_HIDDEN */
   size_t count;    /* of parameters */
@@ -37,7 +37,7 @@ struct model {
   float *gradient;
 };
 
-/* Random weights that follow from `seed`. Returns 0, or -1 without memory. */
+/* Sets random weights, computed from `seed`. Returns 0, or -1 if memory is short. */
 int model_init(struct model *model, size_t hidden, uint64_t seed);
 void model_free(struct model *model);
 
@@ -46,14 +46,15 @@ struct optimizer {
   double learning_rate, momentum, weight_decay;
 };
 
-/* Sets the gradient to the sum over `count` images, chosen by index. Returns their losses' sum. */
+/* Sets the gradient to the sum over `count` images, chosen by index. Returns the sum of their
+ * losses. */
 double model_gradient(struct model *model, const struct image *images, const uint32_t *indices,
                       size_t count);
 
-/* One step along the gradient, which is a sum over `count` images. */
+/* Makes one step along the gradient, which is a sum over `count` images. */
 void model_step(struct model *model, const struct optimizer *optimizer, size_t count);
 
-/* Both. Returns the sum of the losses before the step. */
+/* Computes the gradient and makes the step. Returns the sum of the losses before the step. */
 double model_train(struct model *model, const struct optimizer *optimizer,
                    const struct image *images, const uint32_t *indices, size_t count);
 
@@ -62,7 +63,7 @@ struct score {
 };
 struct score model_evaluate(const struct model *model, const struct image *images, size_t count);
 
-/* Fills `indices` with a permutation of 0 .. count - 1 that follows from `seed`. */
+/* Fills `indices` with a permutation of 0 .. count - 1, computed from `seed`. */
 void shuffle(uint32_t *indices, size_t count, uint64_t seed);
 
 #endif

@@ -1,4 +1,4 @@
-/* Everything that can be reported, and reading it back.
+/* Reports metrics, progress, status and log lines, then reads the metrics back.
  *
  *     cc metrics.c $(pkg-config --cflags --libs detcore) -lm -o metrics
  *     ./metrics */
@@ -40,14 +40,14 @@ int main(void) {
   det_metric validation[] = {{"loss", 0.15}, {"diverged", NAN}}; /* any double is kept */
   check(det_train_report_validation_metrics(train, 10, validation, 2, &err));
 
-  /* Groups of one's own, and values of any JSON type. */
+  /* Your own groups, and values of any JSON type. */
   det_metric memory[] = {{"resident_mib", 12.5}};
   check(det_train_report_metrics(train, "system", 10, memory, 1, &err));
   check(det_train_report_metrics_json(train, "confusion", 10, "{\"matrix\": [[9, 1], [0, 10]]}",
                                       NULL, &err));
   check(det_train_log(train, DET_LOG_LEVEL_INFO, "all images seen", &err));
 
-  check(det_train_flush(train, -1, &err)); /* only to read them back at once */
+  check(det_train_flush(train, -1, &err)); /* needed only to read them back at once */
   print_metrics(trial_id);
   check(det_core_close(core, DET_OUTCOME_OK, &err));
   det_core_free(core);

@@ -1,4 +1,4 @@
-/* A model in memory, saved without files of its own and read back, whole and in part.
+/* Saves a model from memory as tensors, then reads all of it and a part of it back.
  *
  *     cc tensors.c $(pkg-config --cflags --libs detcore) -o tensors
  *     ./tensors
@@ -47,7 +47,7 @@ int main(void) {
            det_dtype_name(det_tensors_dtype(tensors, i)), (long long)det_tensors_size(tensors, i));
   float column[2][1];
   det_tensor wanted = tensor("weights", (const int64_t[]){2, 1}, column[0]);
-  wanted.offset = (const int64_t[]){0, 2}; /* the last column of three */
+  wanted.offset = (const int64_t[]){0, 2}; /* the last of three columns */
   check(det_tensors_read(tensors, &wanted, 1, NULL, &err));
   printf("last column: %g, %g\n", column[0][0], column[1][0]);
 

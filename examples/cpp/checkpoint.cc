@@ -1,5 +1,7 @@
-// Counts to 30 and stops after every ten: each start goes on from the latest checkpoint.
-// "counter" is this program's own name for the trial, under which the next start finds it.
+// Saves and restores a checkpoint by hand.
+//
+// The program counts to 30 and stops after every ten. Each start resumes from the latest
+// checkpoint. The name "counter" identifies the trial: the next start with this name finds it.
 //
 //     c++ -std=c++17 checkpoint.cc $(pkg-config --cflags --libs detcore-cpp) -o checkpoint
 //     ./checkpoint
@@ -24,7 +26,7 @@ void save(const det::Checkpoint &checkpoint, int count) {
   file.exceptions(std::ios::failbit | std::ios::badbit);
   file << count << '\n';
   file.close();
-  store.commit();  // visible from here on, and complete; after an exception nothing is left
+  store.commit();  // now it is complete and visible; an exception leaves nothing behind
 }
 
 int main() try {
@@ -43,7 +45,7 @@ int main() try {
   std::cout << " to " << count << '\n';
   save(core.checkpoint(), count);
   core.close();
-  return core.exit_status();  // not 0 when there is more to do
+  return core.exit_status();  // not 0 if more work remains
 } catch (const std::exception &error) {
   std::cerr << "checkpoint: " << error.what() << '\n';
   return 1;

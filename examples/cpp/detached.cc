@@ -1,11 +1,11 @@
-// A training loop that no cluster schedules, and that appears in a master all the same:
+// Adds reports to a training loop that runs outside any cluster, so that a master shows it.
 //
 //     c++ -std=c++17 detached.cc $(pkg-config --cflags --libs detcore-cpp) -o detached
 //     det login http://HOST:8080
 //     DET_MASTER=http://HOST:8080 ./detached
 //
-// Lines marked with a bar are all that it has more than the bare loop. Started again after a crash,
-// it is the next run of the same trial.
+// The lines with a bar are the additions to the bare loop. After a crash, the next start is the
+// next run of the same trial.
 #include <det/core.hpp>  // |
 #include <iostream>
 
@@ -14,7 +14,7 @@ int main() {
   options.external_id = "detached-example";              // | the name of the trial
   options.close_at_end = options.capture_output = true;  // |
   static const det::Core *core =
-      new det::Core(det::Core::init(options));  // | as long as the process
+      new det::Core(det::Core::init(options));  // | until the process ends
 
   double weight = 0;
   for (int step = 1; step <= 100; ++step) {

@@ -1,12 +1,14 @@
-// Learns to read handwritten digits. It can be paused or killed at any instant and goes on from its
-// latest checkpoint; uninterrupted or not, the result is the same to the last bit.
+// Trains a small network to read handwritten digits.
+//
+// You can pause or kill the program at any moment. The next start resumes from the latest
+// checkpoint. The result is the same to the last bit, with or without interruptions.
 //
 //     cc -c ../c/digits_model.c
 //     c++ -std=c++17 digits.cc digits_model.o $(pkg-config --cflags --libs detcore-cpp) -o digits
 //     ./digits [IMAGES.csv]
 //
 // Hyperparameters: learning_rate, momentum, weight_decay, hidden_size, batch_size.
-// DIGITS_BATCH_MS makes each batch take that many milliseconds longer, to have time to watch.
+// DIGITS_BATCH_MS adds this number of milliseconds to each batch, so that you can watch.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -99,7 +101,7 @@ class Training {
     if (const char *checkpoint = core.info().latest_checkpoint()) restore(checkpoint);
   }
 
-  // Trains as far as the search asks, or until this process is asked to stop.
+  // Trains up to the length of each operation, or until this process is asked to stop.
   void run() {
     for (const det::Operation operation : core_.searcher().operations()) {
       const auto end = static_cast<uint64_t>(operation.length()) * batches_per_epoch_;
@@ -118,14 +120,14 @@ class Training {
   }
 
  private:
-  // All that a later run cannot work out again. (The order of the images can: it follows from the
-  // trial's seed and the epoch.)
+  // The state that a later run cannot compute again. It can compute the order of the images from
+  // the trial's seed and the epoch.
   struct Progress {
-    uint64_t batches = 0;  // trained on since the beginning of the trial
+    uint64_t batches = 0;  // since the start of the trial
     double loss = 0;       // summed over the images of this epoch so far
   };
 
-  // Goes on to the end of the epoch. Returns false when asked to stop before.
+  // Trains to the end of the epoch. Returns false if asked to stop earlier.
   bool train_epoch() {
     static const char *const delay = std::getenv("DIGITS_BATCH_MS");
     const size_t epoch = progress_.batches / batches_per_epoch_;
@@ -159,7 +161,7 @@ class Training {
                                             {{"loss", test.loss}, {"accuracy", test.accuracy}});
   }
 
-  // Hands every part of the state to `part(char *, size)`.
+  // Passes every part of the state to `part(char *, size)`.
   template <class Part>
   void for_each_part(Part part) {
     model &all = perceptron_.get();
@@ -177,7 +179,7 @@ class Training {
       file.write(part, static_cast<std::streamsize>(size));
     });
     file.close();
-    store.commit();  // only now does it become visible
+    store.commit();  // only now it becomes visible
   }
 
   void restore(const char *checkpoint) {
@@ -194,7 +196,7 @@ class Training {
   uint64_t seed_;
   Perceptron perceptron_;
   size_t batch_size_, batches_per_epoch_;
-  std::vector<uint32_t> order_;  // of the images in this epoch
+  std::vector<uint32_t> order_;  // the images in the order of this epoch
   Progress progress_;
 };
 
@@ -211,9 +213,9 @@ int main(int argc, char **argv) try {
     core.close();
   } catch (const InvalidHparams &error) {
     std::cerr << "digits: " << error.what() << '\n';
-    core.close(det::Outcome::invalid_hp);  // the master knows why; a failure would be tried again
+    core.close(det::Outcome::invalid_hp);  // the master has the reason; it would retry a failure
   }
-  return core.exit_status();  // not 0 when there is more to do
+  return core.exit_status();  // not 0 if more work remains
 } catch (const std::exception &error) {
   std::cerr << "digits: " << error.what() << '\n';
   return 1;

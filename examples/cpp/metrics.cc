@@ -1,4 +1,4 @@
-// Everything that can be reported, and reading it back.
+// Reports metrics, progress, status and log lines, then reads the metrics back.
 //
 //     c++ -std=c++17 metrics.cc $(pkg-config --cflags --libs detcore-cpp) -o metrics
 //     ./metrics
@@ -19,13 +19,13 @@ int main() try {
   }
   train.report_validation_metrics(10, {{"loss", 0.15}, {"diverged", NAN}});  // any double is kept
 
-  // Any range of names and numbers, in groups of one's own, and values of any JSON type.
+  // Any range of names and numbers, your own groups, and values of any JSON type.
   const std::map<std::string, int> memory = {{"resident_mib", 12}, {"swapped_mib", 0}};
   train.report_metrics("system", 10, memory);
   train.report_metrics_json("confusion", 10, R"({"matrix": [[9, 1], [0, 10]]})");
   train.log(det::LogLevel::info, "all images seen");
 
-  train.flush(det::Timeout::infinite());  // only to read them back at once
+  train.flush(det::Timeout::infinite());  // needed only to read them back at once
   const det::Client client = det::Client::open();
   std::cout << client.list_metrics(core.info().trial_id()).text() << '\n';
   const det::MetricSeries losses =

@@ -1,13 +1,14 @@
-/* Learns to read handwritten digits on many ranks: each takes its part of every batch, and MPI adds
- * up the gradients. Each rank saves its slice of the model, so a checkpoint can be continued on any
- * other number of ranks, after a pause or a crash.
+/* Trains a small network to read handwritten digits on many ranks.
+ *
+ * Each rank takes its part of every batch, and MPI sums the gradients. Each rank saves its slice of
+ * the model. After a pause or a crash, any other number of ranks can resume from the checkpoint.
  *
  *     mpicc digits_mpi.c ../c/digits_model.c \
  *       $(pkg-config --cflags --libs detcore-mpi) -lm -o digits_mpi
  *     mpirun -n 4 ./digits_mpi [IMAGES.csv]
  *
  * Hyperparameters: learning_rate, momentum, weight_decay, hidden_size, batch_size.
- * DIGITS_BATCH_MS makes each batch take that many milliseconds longer, to have time to watch. */
+ * DIGITS_BATCH_MS adds this number of milliseconds to each batch, so that you can watch. */
 #include <det/core.h>
 #include <det/mpi.h>
 #include <dirent.h>
@@ -29,8 +30,7 @@ static const char config[] =
 
 static det_error err = DET_ERROR_INIT;
 
-/* Ends the whole job after a failure. What was reported or saved before is safe: the next run finds
- * it. */
+/* Ends the whole job after a failure. The next run finds all earlier reports and checkpoints. */
 static void require(int condition, const char *what) {
   if (condition) return;
   fprintf(stderr, "digits_mpi: %s\n", what);
@@ -43,9 +43,10 @@ static det_status check(det_status status) {
   return status;
 }
 
-/* All that a later run cannot work out again, apart from the model. The same on every rank. */
+/* The state, without the model, that a later run cannot compute again. It is the same on every
+ * rank. */
 struct progress {
-  int64_t batches; /* trained on since the beginning of the trial */
+  int64_t batches; /* since the start of the trial */
   double loss;     /* summed over the images of this epoch so far */
 };
 
@@ -56,16 +57,16 @@ struct training {
   struct model model;
   struct optimizer optimizer;
   size_t batch_size, batches_per_epoch;
-  uint32_t *order; /* of the images in this epoch */
+  uint32_t *order; /* the images in the order of this epoch */
   uint64_t seed;
   struct progress progress;
 };
 
-/* Where the part of this rank begins when `count` things are shared out; that of the next rank is
- * where it ends. */
+/* Divides `count` items among the ranks. Returns the first item of this rank. Its part ends where
+ * the next rank's part begins. */
 static size_t part(size_t count, size_t rank, size_t size) { return count * rank / size; }
 
-/* The file of one rank: what it is, then that many weights and velocities. */
+/* The header of one rank's file. After it come `count` weights and `count` velocities. */
 struct shard {
   struct progress progress;
   uint64_t first, count; /* of the parameters */
@@ -92,11 +93,11 @@ static void save(struct training *t) {
               fwrite(t->model.velocity + first, sizeof(float), count, file) == count &&
               fclose(file) == 0,
           "cannot write the checkpoint");
-  check(det_checkpoint_writer_commit(store, &err)); /* visible when the last rank is here */
+  check(det_checkpoint_writer_commit(store, &err)); /* visible once the last rank has committed */
   det_checkpoint_writer_free(store);
 }
 
-/* Reads the slice of one rank of the run before. Returns how many parameters it had. */
+/* Reads the slice of one rank of the previous run. Returns its number of parameters. */
 static size_t restore_shard(struct training *t, const char *path) {
   struct shard shard;
   FILE *file = fopen(path, "rb");
@@ -111,7 +112,7 @@ static size_t restore_shard(struct training *t, const char *path) {
   return shard.count;
 }
 
-/* Every rank needs the whole model, from however many ranks wrote it. */
+/* Every rank needs the whole model. Any number of ranks may have written it. */
 static void restore(struct training *t, const char *checkpoint_id) {
   char path[4096];
   det_checkpoint_reader *stored;
@@ -145,9 +146,10 @@ static void configure(struct training *t) {
       fprintf(stderr,
               "digits_mpi: hidden_size must be from 1 to 4096, batch_size from 1 to the number of "
               "images\n");
-    /* Every rank finds the same, and none may end the job before rank 0 has told the master why. */
+    /* Every rank finds the same error. No rank may end the job before rank 0 has reported the
+     * reason. */
     MPI_Finalize();
-    exit(EXIT_SUCCESS); /* it would try a failure again */
+    exit(EXIT_SUCCESS); /* the master would retry a failure */
   }
   t->batch_size = (size_t)batch_size;
   t->batches_per_epoch = (t->data.train_count + t->batch_size - 1) / t->batch_size;
@@ -159,7 +161,7 @@ static void configure(struct training *t) {
   if (checkpoint_id) restore(t, checkpoint_id);
 }
 
-/* One step of all ranks on the images that `order` names. */
+/* Makes one step of all ranks on the images that `order` names. */
 static void train_batch(struct training *t, const uint32_t *order, size_t count) {
   size_t first = part(count, t->rank, t->size), end = part(count, t->rank + 1, t->size);
   double loss = model_gradient(&t->model, t->data.train, order + first, end - first);
@@ -171,8 +173,8 @@ static void train_batch(struct training *t, const uint32_t *order, size_t count)
   t->progress.batches++;
 }
 
-/* Goes on to the end of the epoch. Returns DET_PREEMPTED, on every rank at the same batch, when the
- * job is asked to stop before. */
+/* Trains to the end of the epoch. Returns DET_PREEMPTED if the job is asked to stop earlier. All
+ * ranks return it at the same batch. */
 static det_status train_epoch(struct training *t) {
   const char *delay = getenv("DIGITS_BATCH_MS");
   struct timespec pause = {0, delay ? 1000000L * (atoi(delay) % 1000) : 0};
@@ -192,7 +194,7 @@ static det_status train_epoch(struct training *t) {
   return DET_OK;
 }
 
-/* What only the chief, rank 0, tells the master. */
+/* Reports that only the chief, rank 0, makes. */
 static void report(struct training *t, det_searcher_op *op) {
   det_train_context *train = det_core_train(t->core);
   struct score score = model_evaluate(&t->model, t->data.test, t->data.test_count);
@@ -204,7 +206,7 @@ static void report(struct training *t, det_searcher_op *op) {
   check(det_searcher_op_report_progress(op, epochs, &err));
 }
 
-/* Trains as far as the operation asks. Returns DET_PREEMPTED when asked to stop before. */
+/* Trains up to the length of the operation. Returns DET_PREEMPTED if asked to stop earlier. */
 static det_status run(struct training *t, det_searcher_op *op) {
   int64_t end = (int64_t)(det_searcher_op_length(op) * t->batches_per_epoch);
   while (t->progress.batches < end) {
@@ -231,7 +233,7 @@ int main(int argc, char **argv) {
   t.rank = (size_t)det_distributed_rank(distributed);
   t.size = (size_t)det_distributed_size(distributed);
 
-  /* Slurm sends SIGTERM to every rank; mpirun passes on SIGUSR1, but takes SIGTERM for itself. */
+  /* Slurm sends SIGTERM to every rank. mpirun forwards SIGUSR1, but handles SIGTERM itself. */
   const int32_t signals[] = {SIGTERM, SIGUSR1};
   det_core_options options = DET_CORE_OPTIONS_INIT;
   options.config_json = config;
@@ -246,13 +248,13 @@ int main(int argc, char **argv) {
          run(&t, op) == DET_OK) {
   }
   check(det_core_close(t.core, DET_OUTCOME_OK, &err));
-  int status = det_core_exit_status(t.core); /* not 0 when there is more to do */
+  int status = det_core_exit_status(t.core); /* not 0 if more work remains */
 
   det_core_free(t.core);
   det_distributed_free(distributed);
   model_free(&t.model);
   dataset_free(&t.data);
   free(t.order);
-  MPI_Finalize(); /* mpirun ends the others when one has left with a status that is not 0 */
+  MPI_Finalize(); /* mpirun ends the other ranks if one exits with a status that is not 0 */
   return status;
 }
