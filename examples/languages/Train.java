@@ -1,5 +1,7 @@
-// A training in Java. Killed, paused (`det pause`) or left alone, it ends the same: started again, it
-// goes on from its latest checkpoint.
+// A training program in Java, with metrics, checkpoints and preemption.
+//
+// If you kill or pause it (`det pause`), the next start resumes from its latest checkpoint. The
+// result is the same as without the interruption.
 //
 //     jdk=$(java -XshowSettings:properties -version 2>&1 | sed -n 's/.*java.home = //p')
 //     cc -shared -fPIC -I"$jdk/include" -I"$jdk/include/linux" \
@@ -37,7 +39,7 @@ final class Detcore {
 final class Train {
   private static final int STEPS_BETWEEN_CHECKPOINTS = 20;
 
-  // Under the external id the next start finds the trial again.
+  // Every start with this external id continues the same trial.
   private static final String OPTIONS = """
       {
         "external_id": "train-java",
@@ -53,7 +55,7 @@ final class Train {
   private static void save(long core, State state) throws IOException {
     long store = Detcore.storeBegin(core, "{\"steps_completed\": " + state.step + "}");
     Files.writeString(Path.of(Detcore.storePath(store), "state"), state.step + " " + state.weight);
-    Detcore.storeCommit(store); // visible from here on, and complete
+    Detcore.storeCommit(store); // now it is complete and visible
   }
 
   private static State restore(long core, String id) throws IOException {
@@ -90,7 +92,7 @@ final class Train {
       Detcore.reportCompleted(op, 1 - state.weight);
     }
 
-    int status = Detcore.close(core); // not 0 when there is more to do
+    int status = Detcore.close(core); // not 0 if more work remains
     System.out.println("to " + state.step);
     System.exit(status);
   }

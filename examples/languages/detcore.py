@@ -1,5 +1,7 @@
-"""A binding of a few lines with nothing but ctypes: the library, its structs, and calls that raise
-what went wrong. The library is found as any is, or where DETCORE_LIBRARY says."""
+"""A small binding in Python that uses only ctypes: the library, its structs, and calls that raise.
+
+train.py imports it. It loads the library from DETCORE_LIBRARY, or from where the loader finds it.
+"""
 
 import ctypes
 import os
@@ -76,7 +78,7 @@ class Failure(Exception):
 
 
 def call(name, *arguments):
-    """Calls a function that returns a status; raises on a failure, returns other answers."""
+    """Calls a function that returns a status. Raises on a failure, else returns the status."""
     function = getattr(library, name)
     function.restype = ctypes.c_int32
     error = Error(struct_size=ctypes.sizeof(Error))
@@ -87,7 +89,7 @@ def call(name, *arguments):
 
 
 def value(name, result, *arguments):
-    """Calls a function that cannot fail. Pointers come as c_void_p, ready to be handed on."""
+    """Calls a function that cannot fail. Pointers come as c_void_p, so you can pass them on."""
     function = getattr(library, name)
     function.restype = result
     answer = function(*arguments)
@@ -95,7 +97,7 @@ def value(name, result, *arguments):
 
 
 def text(name, *arguments):
-    """Calls a function that gives a `char **`, and takes a copy of what it gave."""
+    """Calls a function that returns a `char **`, and copies the text."""
     out = ctypes.c_void_p()
     call(name, *arguments, ctypes.byref(out))
     copy = ctypes.string_at(out).decode()

@@ -1,6 +1,7 @@
-/* What Train.java needs of detcore: the native methods of its class Detcore. Each calls the library
- * once, and throws what it says of a failure. Handles are as in C: whoever frees one uses it no
- * more. */
+/* The native methods of the class Detcore in Train.java, which shows how to compile them.
+ *
+ * Each method calls the library once, and throws the message of a failure. Handles follow the rules
+ * of C: do not use one after you freed it. */
 #include <det/core.h>
 #include <jni.h>
 
@@ -9,16 +10,15 @@
 static jlong handle(const void *pointer) { return (intptr_t)pointer; }
 static void *pointer(jlong handle) { return (void *)(intptr_t)handle; /* NOLINT(*-int-to-ptr) */ }
 
-/* Throws what went wrong, where something did. */
+/* Throws the message of a failure. */
 static det_status check(JNIEnv *env, det_status status, const det_error *err) {
   if (status < 0)
     (*env)->ThrowNew(env, (*env)->FindClass(env, "java/lang/RuntimeException"), err->message);
   return status;
 }
 
-/* A text for C, to be released with give_back(); NULL, and an exception waits, without memory.
- * Java's UTF-8 differs from everybody else's in characters beyond 16 bits: for those, hand over
- * bytes. */
+/* A text for C. Release it with give_back(). If memory is short, it is NULL and an exception waits.
+ * Java's UTF-8 differs from the usual one in characters beyond 16 bits. Pass bytes for those. */
 static const char *borrow(JNIEnv *env, jstring text) {
   return text ? (*env)->GetStringUTFChars(env, text, NULL) : NULL;
 }
@@ -37,7 +37,7 @@ METHOD(jlong, init)(JNIEnv *env, jclass class, jstring options_json) {
   return handle(core);
 }
 
-/* Closes, and frees. Gives what the process should leave with. */
+/* Closes and frees. Returns the exit status for the process. */
 METHOD(jint, close)(JNIEnv *env, jclass class, jlong core) {
   (void)class;
   det_error err = DET_ERROR_INIT;
@@ -58,13 +58,13 @@ METHOD(jdouble, hparam)(JNIEnv *env, jclass class, jlong core, jstring hparam_na
   return value;
 }
 
-/* null where there is none. */
+/* Returns null without a checkpoint. */
 METHOD(jstring, latestCheckpoint)(JNIEnv *env, jclass class, jlong core) {
   (void)class;
   return (*env)->NewStringUTF(env, det_info_latest_checkpoint(det_core_info(pointer(core))));
 }
 
-/* 0 where there is no more work. */
+/* Returns 0 when no work remains. */
 METHOD(jlong, nextOperation)(JNIEnv *env, jclass class, jlong core) {
   (void)class;
   det_error err = DET_ERROR_INIT;
@@ -120,7 +120,7 @@ METHOD(jstring, storePath)(JNIEnv *env, jclass class, jlong store) {
   return (*env)->NewStringUTF(env, det_checkpoint_writer_path(pointer(store)));
 }
 
-/* Commits, and frees. */
+/* Commits and frees. */
 METHOD(void, storeCommit)(JNIEnv *env, jclass class, jlong store) {
   (void)class;
   det_error err = DET_ERROR_INIT;

@@ -1,12 +1,14 @@
-/* What train.js needs of detcore, as an addon for Node. Each function calls the library once, and
- * throws what it says of a failure. Handles are as in C: whoever frees one uses it no more. */
+/* The addon for Node that train.js uses. train.js shows how to compile it.
+ *
+ * Each function calls the library once, and throws the message of a failure. Handles follow the
+ * rules of C: do not use one after you freed it. */
 #include <det/core.h>
 #include <node_api.h>
 
 enum { MAX_ARGUMENTS = 4 };
 
-/* A call from JavaScript. After an argument of a wrong type an exception waits, and NULL or 0
- * stands in its place, which the library refuses. */
+/* A call from JavaScript. After an argument of a wrong type, an exception waits. The argument is
+ * then NULL or 0, which the library rejects. */
 struct call {
   napi_env env;
   napi_value arguments[MAX_ARGUMENTS];
@@ -34,7 +36,7 @@ static double number(struct call *call, int index) {
   return value;
 }
 
-/* In memory of Node's that lives until the call returns. */
+/* Returns a text in memory of Node, which lives until the call returns. */
 static const char *text(struct call *call, int index) {
   size_t size = 0;
   void *bytes = NULL;
@@ -65,7 +67,7 @@ static napi_value of_text(struct call *call, const char *value) {
   return result;
 }
 
-/* Ends a call that has a status, and may have a result. */
+/* Ends a call that has a status and may have a result. */
 static napi_value end(struct call *call, det_status status, napi_value result) {
   if (status >= 0) return result;
   bool pending = false;
@@ -81,7 +83,7 @@ static napi_value init(napi_env env, napi_callback_info info) {
   return end(&call, status, of_handle(&call, core));
 }
 
-/* Closes, and frees. Gives what the process should leave with. */
+/* Closes and frees. Returns the exit status for the process. */
 static napi_value close_core(napi_env env, napi_callback_info info) {
   struct call call = begin(env, info);
   det_core *core = handle(&call, 0);
@@ -96,13 +98,13 @@ static napi_value hparams(napi_env env, napi_callback_info info) {
   return of_text(&call, det_info_hparams_json(det_core_info(handle(&call, 0))));
 }
 
-/* null where there is none. */
+/* Returns null without a checkpoint. */
 static napi_value latest_checkpoint(napi_env env, napi_callback_info info) {
   struct call call = begin(env, info);
   return of_text(&call, det_info_latest_checkpoint(det_core_info(handle(&call, 0))));
 }
 
-/* null where there is no more work. */
+/* Returns null when no work remains. */
 static napi_value next_operation(napi_env env, napi_callback_info info) {
   struct call call = begin(env, info);
   det_searcher_op *op = NULL;
@@ -152,7 +154,7 @@ static napi_value store_path(napi_env env, napi_callback_info info) {
   return of_text(&call, det_checkpoint_writer_path(handle(&call, 0)));
 }
 
-/* Commits, and frees. */
+/* Commits and frees. */
 static napi_value store_commit(napi_env env, napi_callback_info info) {
   struct call call = begin(env, info);
   det_checkpoint_writer *store = handle(&call, 0);

@@ -1,5 +1,7 @@
-// A model of layers in Go, trained on the digits of examples/data through det/nn.h. Killed, paused
-// (`det pause`) or left alone, it ends with the same weights, to the bit.
+// Trains a model of layers on the digits of examples/data, in Go through det/nn.h.
+//
+// If you kill or pause it (`det pause`), the next start resumes. It ends with the same weights, to
+// the last bit.
 //
 //	go build model.go
 //	./model ../data/digits.csv
@@ -35,7 +37,7 @@ const options = `{
 		"name": "digits",
 		"searcher": {"name": "single", "metric": "accuracy", "smaller_is_better": false, "max_length": 400}
 	}
-}` // under the external id the next start finds the trial again
+}` // every start with this name continues the same trial
 
 const layers = `{"class_name": "Sequential", "config": {"name": "digits", "layers": [
 	{"class_name": "Conv2D", "config": {"filters": 8, "kernel_size": 3, "padding": "same",
@@ -52,7 +54,7 @@ const compiled = `{
 	"check_numerics": true
 }`
 
-// Calls a function that returns a status, and ends the program with its message on a failure.
+// Calls a function that returns a status. Ends the program with the message of a failure.
 func call(function func(failure *C.det_error) C.det_status) C.det_status {
 	failure := C.det_error{struct_size: C.sizeof_det_error}
 	status := function(&failure)
@@ -68,7 +70,7 @@ func check(err error) {
 	}
 }
 
-// Lends a text to a function of C.
+// Passes a Go string to a C function.
 func lend(text string, function func(text *C.char)) {
 	lent := C.CString(text)
 	defer C.free(unsafe.Pointer(lent))
@@ -80,7 +82,7 @@ type digits struct {
 	labels []int32
 }
 
-// Every fifth image of the file is to test on, and all others to train on.
+// Every fifth image of the file is for testing, all others are for training.
 func readDigits(path string) (train, test digits) {
 	file, err := os.Open(path)
 	check(err)
@@ -105,14 +107,14 @@ func readDigits(path string) (train, test digits) {
 	return train, test
 }
 
-// A batch, its tensors and their shapes, which point to one another.
+// A batch with its tensors and their shapes. They point to one another.
 type batch struct {
 	given        C.det_nn_batch
 	image, label C.det_tensor
 	sizes        [4]C.int64_t
 }
 
-// What `pins` holds stays where it is, as functions of C need it.
+// Functions of C need the data at a fixed place, so `pins` holds them there.
 func newBatch(pins *runtime.Pinner) *batch {
 	made := &batch{sizes: [4]C.int64_t{0, 8, 8, 1}}
 	pins.Pin(made)
@@ -126,7 +128,7 @@ func newBatch(pins *runtime.Pinner) *batch {
 	return made
 }
 
-// Has it look at `count` images.
+// Points the batch to `count` images of `set`, starting at `first`.
 func (batch *batch) of(set digits, first, count int) *C.det_nn_batch {
 	batch.image.data = unsafe.Pointer(&set.pixels[64*first])
 	batch.label.data = unsafe.Pointer(&set.labels[first])
@@ -156,7 +158,7 @@ func stepsOf(model *C.det_nn_model) int64 {
 
 type fileFunction = func(path *C.char, failure *C.det_error) C.det_status
 
-// Calls one function with the name of the file of the weights, and one with that of the state.
+// Calls `weights` and `state`, each with the name of its file.
 func withFiles(folder *C.char, weights, state fileFunction) {
 	for name, function := range map[string]fileFunction{"weights": weights, "state": state} {
 		lend(filepath.Join(C.GoString(folder), name+".safetensors"), func(path *C.char) {
@@ -180,7 +182,7 @@ func save(checkpoint *C.det_checkpoint_context, model *C.det_nn_model) {
 		func(path *C.char, failure *C.det_error) C.det_status {
 			return C.det_nn_model_save_training_state(model, path, failure)
 		})
-	call(func(failure *C.det_error) C.det_status { // visible from here on, and complete
+	call(func(failure *C.det_error) C.det_status { // now it is complete and visible
 		return C.det_checkpoint_writer_commit(store, failure)
 	})
 }
@@ -200,7 +202,7 @@ func restore(checkpoint *C.det_checkpoint_context, id *C.char, model *C.det_nn_m
 		})
 }
 
-// The metrics that were gathered since the last report; gives that of the name "accuracy".
+// Reports the metrics of the model and resets them. Returns the one named "accuracy".
 func report(core *C.det_core, group string, model *C.det_nn_model) (accuracy C.double) {
 	var metrics []C.det_metric
 	for i := C.size_t(0); i < C.det_nn_model_metric_count(model); i++ {
@@ -225,7 +227,7 @@ func report(core *C.det_core, group string, model *C.det_nn_model) (accuracy C.d
 	return accuracy
 }
 
-// A sum over all weights: equal where they are, to the bit.
+// Returns a checksum of all weights, to compare them bit by bit.
 func sumOf(model *C.det_nn_model) uint32 {
 	var first *C.det_tensor
 	var count C.size_t

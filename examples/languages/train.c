@@ -1,5 +1,7 @@
-/* A training in C. Killed, paused (`det pause`) or left alone, it ends the same: started again, it
- * goes on from its latest checkpoint.
+/* A training program in C, with metrics, checkpoints and preemption.
+ *
+ * If you kill or pause it (`det pause`), the next start resumes from its latest checkpoint. The
+ * result is the same as without the interruption.
  *
  *     cc train.c $(pkg-config --cflags --libs detcore) -o train
  *     ./train */
@@ -40,7 +42,7 @@ static void save(det_checkpoint_context *checkpoint, int64_t step, double weight
   FILE *file = open_state(det_checkpoint_writer_path(store), "w");
   fprintf(file, "%" PRId64 " %.17g\n", step, weight);
   if (fclose(file) != 0) perror("state"), exit(EXIT_FAILURE);
-  check(det_checkpoint_writer_commit(store, &err)); /* visible from here on, and complete */
+  check(det_checkpoint_writer_commit(store, &err)); /* now it is complete and visible */
   det_checkpoint_writer_free(store);
 }
 
@@ -57,7 +59,7 @@ static void restore(det_checkpoint_context *checkpoint, const char *id, int64_t 
 
 int main(void) {
   det_core_options options = DET_CORE_OPTIONS_INIT;
-  options.external_id = "train-c"; /* under this name the next start finds the trial again */
+  options.external_id = "train-c"; /* every start with this name continues the same trial */
   options.config_json = config;
   det_core *core;
   check(det_core_init(&options, &core, &err));
@@ -94,7 +96,7 @@ int main(void) {
   }
 
   check(det_core_close(core, DET_OUTCOME_OK, &err));
-  int status = det_core_exit_status(core); /* not 0 when there is more to do */
+  int status = det_core_exit_status(core); /* not 0 if more work remains */
   det_core_free(core);
   printf("to %" PRId64 "\n", step);
   return status;

@@ -1,5 +1,7 @@
-// A training in C++. Killed, paused (`det pause`) or left alone, it ends the same: started again,
-// it goes on from its latest checkpoint.
+// A training program in C++, on the C interface, with metrics, checkpoints and preemption.
+//
+// If you kill or pause it (`det pause`), the next start resumes from its latest checkpoint. The
+// result is the same as without the interruption.
 //
 //     c++ -std=c++17 train.cc $(pkg-config --cflags --libs detcore) -o train
 //     ./train
@@ -25,7 +27,7 @@ const char *const config = R"({
   "searcher": {"name": "single", "metric": "loss", "max_length": 2000}
 })";
 
-// Calls a function that returns a status, and throws its message on a failure.
+// Calls a function that returns a status. Throws the message of a failure.
 template <typename Function, typename... Arguments>
 det_status call(Function function, Arguments... arguments) {
   det_error error = DET_ERROR_INIT;
@@ -60,7 +62,7 @@ void save(det_checkpoint_context *checkpoint, const State &state) {
   file << state.step << ' ' << state.weight << '\n';
   file.close();
   if (!file) throw std::runtime_error("the state could not be written");
-  call(det_checkpoint_writer_commit, handle);  // visible from here on, and complete
+  call(det_checkpoint_writer_commit, handle);  // now it is complete and visible
 }
 
 State restore(det_checkpoint_context *checkpoint, const char *id) {
@@ -75,7 +77,7 @@ State restore(det_checkpoint_context *checkpoint, const char *id) {
 
 int run() {
   det_core_options options = DET_CORE_OPTIONS_INIT;
-  options.external_id = "train-c++";  // under this name the next start finds the trial again
+  options.external_id = "train-c++";  // every start with this name continues the same trial
   options.config_json = config;
   det_core *handle = nullptr;
   call(det_core_init, &options, &handle);
@@ -110,9 +112,9 @@ int run() {
     call(det_searcher_op_report_completed, op, loss.value);
   }
 
-  call(det_core_close, handle, DET_OUTCOME_OK);  // else Core closes, as one that failed
+  call(det_core_close, handle, DET_OUTCOME_OK);  // if skipped, freeing the core closes it as failed
   std::cout << "to " << state.step << '\n';
-  return det_core_exit_status(handle);  // not 0 when there is more to do
+  return det_core_exit_status(handle);  // not 0 if more work remains
 }
 
 }  // namespace

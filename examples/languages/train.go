@@ -1,5 +1,7 @@
-// A training in Go. Killed, paused (`det pause`) or left alone, it ends the same: started again, it
-// goes on from its latest checkpoint.
+// A training program in Go, with metrics, checkpoints and preemption.
+//
+// If you kill or pause it (`det pause`), the next start resumes from its latest checkpoint. The
+// result is the same as without the interruption.
 //
 //	go build train.go
 //	./train
@@ -28,14 +30,14 @@ const options = `{
 		"hyperparameters": {"rate": 0.0078125},
 		"searcher": {"name": "single", "metric": "loss", "max_length": 2000}
 	}
-}` // under the external id the next start finds the trial again
+}` // every start with this name continues the same trial
 
 type state struct {
 	step   int64
 	weight float64
 }
 
-// Calls a function that returns a status, and ends the program with its message on a failure.
+// Calls a function that returns a status. Ends the program with the message of a failure.
 func call(function func(failure *C.det_error) C.det_status) C.det_status {
 	failure := C.det_error{struct_size: C.sizeof_det_error}
 	status := function(&failure)
@@ -51,7 +53,7 @@ func check(err error) {
 	}
 }
 
-// Lends a text to a function of C.
+// Passes a Go string to a C function.
 func lend(text string, function func(text *C.char)) {
 	lent := C.CString(text)
 	defer C.free(unsafe.Pointer(lent))
@@ -68,7 +70,7 @@ func save(checkpoint *C.det_checkpoint_context, state state) {
 	defer C.det_checkpoint_writer_free(store)
 	path := filepath.Join(C.GoString(C.det_checkpoint_writer_path(store)), "state")
 	check(os.WriteFile(path, []byte(fmt.Sprintln(state.step, state.weight)), 0o666))
-	call(func(failure *C.det_error) C.det_status { // visible from here on, and complete
+	call(func(failure *C.det_error) C.det_status { // now it is complete and visible
 		return C.det_checkpoint_writer_commit(store, failure)
 	})
 }
@@ -152,6 +154,6 @@ func main() {
 	call(func(failure *C.det_error) C.det_status { return C.det_core_close(core, C.DET_OUTCOME_OK, failure) })
 	fmt.Println("to", state.step)
 	if status := int(C.det_core_exit_status(core)); status != 0 {
-		os.Exit(status) // there is more to do
+		os.Exit(status) // more work remains
 	}
 }

@@ -1,5 +1,7 @@
-// A training in Node. Killed, paused (`det pause`) or left alone, it ends the same: started again, it
-// goes on from its latest checkpoint.
+// A training program in Node, with metrics, checkpoints and preemption.
+//
+// If you kill or pause it (`det pause`), the next start resumes from its latest checkpoint. The
+// result is the same as without the interruption.
 //
 //     cc -shared -fPIC -I"$(node -p 'path.resolve(process.execPath, "../../include/node")')" \
 //       detcore_node.c $(pkg-config --cflags --libs detcore) -o detcore.node
@@ -13,7 +15,7 @@ const detcore = require(process.env.DETCORE_NODE || "./detcore.node");
 const stepsBetweenCheckpoints = 20;
 
 const core = detcore.init(JSON.stringify({
-  external_id: "train-node", // under this name the next start finds the trial again
+  external_id: "train-node", // every start with this name continues the same trial
   config_json: {
     name: "languages",
     hyperparameters: { rate: 0.0078125 },
@@ -24,7 +26,7 @@ const core = detcore.init(JSON.stringify({
 function save(step, weight) {
   const store = detcore.storeBegin(core, JSON.stringify({ steps_completed: step }));
   fs.writeFileSync(path.join(detcore.storePath(store), "state"), JSON.stringify({ step, weight }));
-  detcore.storeCommit(store); // visible from here on, and complete
+  detcore.storeCommit(store); // now it is complete and visible
 }
 
 function restore(id) {
@@ -60,5 +62,5 @@ while ((op = detcore.nextOperation(core))) {
   detcore.reportCompleted(op, 1 - weight);
 }
 
-process.exitCode = detcore.close(core); // not 0 when there is more to do
+process.exitCode = detcore.close(core); // not 0 if more work remains
 console.log("to", step);

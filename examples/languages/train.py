@@ -1,5 +1,7 @@
-"""A training in Python, with nothing but ctypes. Killed, paused (`det pause`) or left alone, it ends
-the same: started again, it goes on from its latest checkpoint.
+"""A training program in Python on ctypes alone, with metrics, checkpoints and preemption.
+
+If you kill or pause it (`det pause`), the next start resumes from its latest checkpoint. The result
+is the same as without the interruption.
 
     python3 train.py
 """
@@ -24,7 +26,7 @@ CONFIG = b"""{
 
 @LogCallback
 def log(line, _):
-    """What the library has to say, on a thread of its own: ctypes sees to that."""
+    """Receives log lines of the library, on a separate thread. ctypes makes this safe."""
     print("detcore:", line.contents.message.decode(), file=sys.stderr)
 
 
@@ -34,7 +36,7 @@ def save(checkpoint, step, weight):
     call("det_checkpoint_writer_begin", checkpoint, metadata, None, byref(store))
     path = value("det_checkpoint_writer_path", c_char_p, store).decode()
     Path(path, "state").write_text(f"{step} {weight!r}\n")
-    call("det_checkpoint_writer_commit", store)  # visible from here on, and complete
+    call("det_checkpoint_writer_commit", store)  # now it is complete and visible
     library.det_checkpoint_writer_free(store)
 
 
@@ -49,7 +51,7 @@ def restore(checkpoint, storage_id):
 
 def main():
     options = CoreOptions(struct_size=ctypes.sizeof(CoreOptions))
-    options.external_id = b"train-python"  # under this name the next start finds the trial again
+    options.external_id = b"train-python"  # every start with this name continues the same trial
     options.config_json = CONFIG
     options.log = log
     options.log_level = DET_LOG_LEVEL_INFO
@@ -85,7 +87,7 @@ def main():
         call("det_searcher_op_report_completed", op, c_double(metric.value))
 
     call("det_core_close", core, c_int32(DET_OUTCOME_OK))
-    status = library.det_core_exit_status(core)  # not 0 when there is more to do
+    status = library.det_core_exit_status(core)  # not 0 if more work remains
     library.det_core_free(core)
     print("to", step)
     return status

@@ -1,9 +1,11 @@
-// A training in Rust, with nothing but rustc. Killed, paused (`det pause`) or left alone, it ends the
-// same: started again, it goes on from its latest checkpoint.
+// A training program in Rust with rustc alone, with metrics, checkpoints and preemption.
+//
+// If you kill or pause it (`det pause`), the next start resumes from its latest checkpoint. The
+// result is the same as without the interruption.
 //
 //     rustc -L "$(pkg-config --variable=libdir detcore)" train.rs
 //     ./train
-#![allow(unsafe_op_in_unsafe_fn)] // edition 2024 would have blocks within them
+#![allow(unsafe_op_in_unsafe_fn)] // edition 2024 wants blocks inside them
 
 use std::ffi::{CStr, CString};
 use std::fs;
@@ -15,7 +17,7 @@ use std::time::Duration;
 
 const STEPS_BETWEEN_CHECKPOINTS: i64 = 20;
 
-// Under the external id the next start finds the trial again.
+// Every start with this external id continues the same trial.
 const OPTIONS: &str = r#"{
     "external_id": "train-rust",
     "config_json": {
@@ -47,8 +49,8 @@ struct Metric {
 
 type Handle = *mut c_void;
 
-// Edition 2024 wants declarations of C functions to be `unsafe extern`, which compilers before 1.82 do
-// not know. Only in that edition is `_` an expression: this picks the form.
+// Edition 2024 requires `unsafe extern` for declarations of C functions. Compilers before 1.82 do
+// not know it. Only in that edition `_` is an expression, so this macro picks the form.
 macro_rules! c_functions {
     ($library:literal, $edition_2024:expr, $($functions:tt)*) => {
         #[link(name = $library)]
@@ -102,7 +104,7 @@ c_functions! { "detcore", _,
     fn det_checkpoint_reader_free(restore: Handle);
 }
 
-/// Calls a function that returns a status, and panics with its message on a failure.
+/// Calls a function that returns a status. Panics with the message of a failure.
 fn call(function: impl FnOnce(*mut Error) -> i32) -> i32 {
     unsafe {
         let mut error: Error = std::mem::zeroed();
@@ -123,7 +125,7 @@ unsafe fn save(checkpoint: Handle, step: i64, weight: f64) {
     call(|err| det_checkpoint_writer_begin(checkpoint, metadata.as_ptr(), null(), &mut store, err));
     let path = Path::new(text(det_checkpoint_writer_path(store))).join("state");
     fs::write(path, format!("{step} {weight}")).unwrap();
-    call(|err| det_checkpoint_writer_commit(store, err)); // visible from here on, and complete
+    call(|err| det_checkpoint_writer_commit(store, err)); // now it is complete and visible
     det_checkpoint_writer_free(store);
 }
 
@@ -176,7 +178,7 @@ unsafe fn run() -> i32 {
     }
 
     call(|err| det_core_close(core, DET_OUTCOME_OK, err));
-    let status = det_core_exit_status(core); // not 0 when there is more to do
+    let status = det_core_exit_status(core); // not 0 if more work remains
     det_core_free(core);
     println!("to {step}");
     status

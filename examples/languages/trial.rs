@@ -1,9 +1,11 @@
-// A trial in Rust, trained on the digits of examples/data through det/keras.h. Killed, paused
-// (`det pause`) or left alone, it ends with the same weights, to the bit.
+// Trains a trial in Rust on the digits of examples/data, through det/keras.h.
+//
+// If you kill or pause it (`det pause`), the next start resumes. It ends with the same weights, to
+// the last bit.
 //
 //     rustc --edition 2021 -L "$(pkg-config --variable=libdir detnn)" trial.rs
 //     ./trial ../data/digits.csv
-#![allow(unsafe_op_in_unsafe_fn)] // edition 2024 would have blocks within them
+#![allow(unsafe_op_in_unsafe_fn)] // edition 2024 wants blocks inside them
 
 use std::ffi::{CStr, CString};
 use std::mem::size_of;
@@ -11,7 +13,7 @@ use std::os::raw::{c_char, c_void};
 use std::ptr::{null, null_mut};
 use std::{env, fs, slice};
 
-// Under the external id the next start finds the trial again.
+// Every start with this external id continues the same trial.
 const EXTERNAL_ID: &str = "trial-rust";
 const CONFIG: &str = r#"{
     "name": "digits",
@@ -125,8 +127,8 @@ struct RunOptions {
 
 type Build = extern "C" fn(Handle, Handle, *mut Error) -> i32;
 
-// Edition 2024 wants declarations of C functions to be `unsafe extern`, which compilers before 1.82 do
-// not know. Only in that edition is `_` an expression: this picks the form.
+// Edition 2024 requires `unsafe extern` for declarations of C functions. Compilers before 1.82 do
+// not know it. Only in that edition `_` is an expression, so this macro picks the form.
 macro_rules! c_functions {
     ($library:literal, $edition_2024:expr, $($functions:tt)*) => {
         #[link(name = $library)]
@@ -169,7 +171,7 @@ struct Digits {
     labels: Vec<i32>,
 }
 
-/// Every fifth image of the file is to test on, and all others to train on.
+/// Every fifth image of the file is for testing, all others are for training.
 fn read_digits(text: &str) -> Result<[Digits; 2], String> {
     let mut sets = [Digits::default(), Digits::default()];
     for (number, line) in text.lines().enumerate() {
@@ -187,7 +189,7 @@ fn read_digits(text: &str) -> Result<[Digits; 2], String> {
 }
 
 impl Digits {
-    /// Lends the images, which stay where they are.
+    /// Lends the images without a copy.
     fn give(&self, function: impl FnOnce(*const Data) -> i32) -> i32 {
         let shape = [self.labels.len() as i64, 8, 8, 1];
         let tensor = |data: *const c_void, dtype, dimensions| Tensor {
@@ -224,7 +226,7 @@ impl Digits {
     }
 }
 
-/// As C has texts; these have no NUL in them.
+/// Returns a C string. These texts contain no NUL.
 fn text(text: impl Into<Vec<u8>>) -> CString {
     CString::new(text).unwrap_or_default()
 }
@@ -248,7 +250,7 @@ fn compiled(learning_rate: f64) -> String {
     )
 }
 
-// No panic may leave a function that the library calls: it tells of failures by its answer.
+// No panic may leave a function that the library calls. It returns a status instead.
 extern "C" fn build(context: Handle, user_data: Handle, err: *mut Error) -> i32 {
     unsafe {
         let [train, test] = &*user_data.cast::<[Digits; 2]>();
@@ -276,7 +278,7 @@ extern "C" fn build(context: Handle, user_data: Handle, err: *mut Error) -> i32 
             &|| test.give(|data| det_keras_set_validation_data(context, data, err)),
             &|| det_keras_add_callback(context, &callback, err),
         ];
-        // Up to the first that fails, whose error it is.
+        // Stops at the first failure and returns its status.
         said.iter().map(|say| say()).find(|status| *status != DET_OK).unwrap_or(DET_OK)
     }
 }
@@ -310,7 +312,7 @@ extern "C" fn tell(context: Handle, event: *const Event, _: Handle, err: *mut Er
     }
 }
 
-/// A sum over all weights (FNV-1a): equal where they are, to the bit.
+/// Returns a checksum (FNV-1a) of all weights, to compare them bit by bit.
 unsafe fn sum_of(weights: &[Tensor]) -> u64 {
     let mut sum = 0xcbf29ce484222325;
     for weight in weights {

@@ -1,4 +1,4 @@
-// The digits of examples/data, as records of a feature "image".
+// Reads the digits of examples/data as records with a feature "image".
 #pragma once
 
 #include <det/nn.hpp>
@@ -9,7 +9,7 @@
 #define DIGITS_CSV "../data/digits.csv"
 #endif
 
-// Every fifth image of the file, or all others.
+// Returns every fifth image of the file, or all others.
 inline det::nn::Batch read_digits(bool to_test_on) {
   std::ifstream file(DIGITS_CSV);
   std::vector<float> pixels;

@@ -1,8 +1,8 @@
-// A deep network over a feature column for the digits of examples/data, as a trial of
-// det::estimator:
+// Trains a deep network over a feature column on the digits, as a trial of det::estimator.
 //
-// c++ -std=c++17 digits_classifier.cc $(pkg-config --cflags --libs detnn-cpp) -o digits_classifier
-// det run digits_classifier.yaml -- ./digits_classifier
+//     flags=$(pkg-config --cflags --libs detnn-cpp)
+//     c++ -std=c++17 digits_classifier.cc $flags -o digits_classifier
+//     det run digits_classifier.yaml -- ./digits_classifier
 #include <det/estimator.hpp>
 
 #include "digits.hpp"

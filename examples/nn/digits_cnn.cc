@@ -1,4 +1,4 @@
-// A convolutional network for the digits of examples/data, as a trial of det::keras:
+// Trains a convolutional network on the digits, as a trial of det::keras.
 //
 //     c++ -std=c++17 digits_cnn.cc $(pkg-config --cflags --libs detnn-cpp) -o digits_cnn
 //     ./digits_cnn --config const.yaml --test

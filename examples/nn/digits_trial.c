@@ -1,9 +1,8 @@
-/* The trial of digits_cnn.cc in C, through det/keras.h:
+/* Trains the network of digits_cnn.cc as a trial in C, through det/keras.h.
  *
  *     cc -std=c11 digits_trial.c $(pkg-config --cflags --libs detnn) -o digits_trial
  *     ./digits_trial --config const.yaml --test
- *     det run const.yaml -- ./digits_trial
- */
+ *     det run const.yaml -- ./digits_trial */
 #include <det/keras.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@ struct digits {
   int64_t count;
 };
 
-/* Every fifth image of the file is to test on, and all others to train on. */
+/* Every fifth image of the file is for testing, all others are for training. */
 static det_status read_digits(struct digits *train, struct digits *test, det_error *err) {
   FILE *file = fopen(DIGITS_CSV, "r");
   if (!file) return det_keras_fail(err, DET_E_IO, "reading " DIGITS_CSV ": it cannot be opened");

@@ -1,8 +1,8 @@
-// A small transformer that learns to continue text, a byte at a time: that of docs/. As a trial of
-// det::keras:
+// Trains a small transformer to continue the text of docs/, byte by byte, as a trial of det::keras.
 //
-// c++ -std=c++17 docs_transformer.cc $(pkg-config --cflags --libs detnn-cpp) -o docs_transformer
-// det run transformer.yaml -- ./docs_transformer
+//     flags=$(pkg-config --cflags --libs detnn-cpp)
+//     c++ -std=c++17 docs_transformer.cc $flags -o docs_transformer
+//     det run transformer.yaml -- ./docs_transformer
 #include <algorithm>
 #include <det/keras.hpp>
 #include <filesystem>
@@ -18,7 +18,7 @@ using namespace det::nn;
 constexpr int64_t bytes = 256;
 constexpr int64_t steps = 64;
 
-// All pages, in the order of their names.
+// Returns the text of all pages, in the order of their names.
 std::string read_docs() {
   std::vector<std::filesystem::path> pages;
   for (const auto &entry : std::filesystem::directory_iterator(DOCS))
@@ -32,8 +32,8 @@ std::string read_docs() {
   return text;
 }
 
-// Records of `steps` bytes with their positions, and the bytes that follow: every tenth record, or
-// all others.
+// Returns records of `steps` bytes, with their positions and the bytes that follow. They are every
+// tenth record, or all others.
 det::keras::InputData read_records(bool to_test_on) {
   const std::string text = read_docs();
   std::vector<int32_t> given, positions, next;
@@ -52,7 +52,7 @@ det::keras::InputData read_records(bool to_test_on) {
                             {Array(std::move(next), shape)});
 }
 
-// Each step sees those before it.
+// Each step sees only the steps before it.
 Value block(const Value &x, int64_t features, int64_t heads, double rate) {
   const Value normal = layer_normalization()(x);
   const Value attended = multi_head_attention(heads, features / heads)({normal, normal}, {},

@@ -1,6 +1,7 @@
-// Trains a model of layers, without a trial, and predicts with it:
+// Trains a model of layers without a trial, and tests it.
 //
 //     c++ -std=c++17 model.cc $(pkg-config --cflags --libs detnn-cpp) -o model
+//     ./model
 #include <cmath>
 #include <cstdio>
 #include <det/nn.hpp>

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Configurations of this folder, cut short. Usage: short_test.sh DET DIGITS_CNN DOCS_TRANSFORMER DIGITS_CLASSIFIER
-# DIGITS_TRIAL
+# Runs the configurations of this folder with shorter searches.
+#
+# Usage: short_test.sh DET DIGITS_CNN DOCS_TRANSFORMER DIGITS_CLASSIFIER DIGITS_TRIAL
 set -eu
 det=$1
 program=$2

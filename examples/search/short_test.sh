@@ -1,5 +1,6 @@
 #!/bin/sh
-# The search of digits.yaml over another program than that of C, cut short.
+# Runs the search of digits.yaml with another program than the C one, and with fewer trials.
+#
 # Usage: short_test.sh DET PROGRAM
 set -eu
 det=$1

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A search whose trials are jobs of two ranks: each is one trial, and ends as one.
+# Runs a search whose trials are jobs of two ranks. Each job is one trial and ends as one.
+#
 # Usage: two_ranks_test.sh DET DIGITS_MPI
 set -eu
 det=$1
