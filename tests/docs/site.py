@@ -1,18 +1,25 @@
 #!/usr/bin/env python3
-"""Checks the site: every page is in it, the search knows their words, and nothing is loaded from a network.
+"""Builds the site and checks it: every page is there, the search knows their words, and no network is needed.
 
-Usage: site.py SOURCE SITE
+Usage: site.py SOURCE BUILD VERSION    BUILD is where meson has left the Doxyfile, and the place for the site
        site.py SOURCE --skip REASON
 """
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
-source, site = Path(sys.argv[1]), Path(sys.argv[2])
+source, build = Path(sys.argv[1]), Path(sys.argv[2])
 if sys.argv[2] == "--skip":
     print(f"skipped: there is no site: {sys.argv[3]}")
     sys.exit(77)
+site = build / "checked/html"
+site.parent.mkdir(exist_ok=True)
+result = subprocess.run([source / "docs/site/build.py", sys.argv[3], source, site, site.with_suffix(".d"),
+                         build / "Doxyfile"])
+if result.returncode:
+    sys.exit(1)
 failures = []
 
 expected = ["index.html", "find.html", "introduction.html", "contributing.html", "changelog.html", "c-reference.html",
@@ -38,7 +45,7 @@ for word in ["det_checkpoint_writer_commit", "preemption", "DistributedContext",
 for path in sorted(site.rglob("*")):
     if path.suffix not in (".html", ".css"):
         continue
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     loaded = re.findall(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=[\"']?((?:https?:)?//[^\"' >]+)", text)
     loaded += re.findall(r"(?:@import\s+[\"']|url\([\"']?)((?:https?:)?//[^\"')]+)", text)
     failures += [f"{path.relative_to(site)} loads {name}" for name in loaded]

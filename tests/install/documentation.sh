@@ -9,6 +9,11 @@ for file in LICENSE copyright README.md CHANGELOG.md docs/platforms.md; do
   [ -s "$prefix/share/doc/detcore/$file" ] || fail "there is no share/doc/detcore/$file"
 done
 
+# The site is there if `ninja docs` has made it.
+if [ -e "$build/docs/html/index.html" ]; then
+  [ -s "$prefix/share/doc/detcore/html/index.html" ] || fail "there is no share/doc/detcore/html/index.html"
+fi
+
 # Checks the pages of `det WORDS...` and of the commands below it, which --help lists before the options.
 check_page() {
   name=$(echo det "$@" | tr ' ' -)
