@@ -95,11 +95,14 @@ def comments(text):
 
 
 def docstrings(text):
+    """Those of modules, classes and functions, in which each name under `Args:` and `Raises:` begins a paragraph."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
-                for line, kind, paragraph in markdown(re.sub(r"``", "`", first.value.value)):
+                lines = re.sub(r"^ *(?:Args|Returns|Raises|Yields):$", "", first.value.value, flags=re.MULTILINE)
+                lines = re.sub(r"^ {4,}`?[\w*]+`?: ", "- ", lines, flags=re.MULTILINE)
+                for line, kind, paragraph in markdown(re.sub(r"``", "`", lines)):
                     yield first.lineno + line - 1, kind, paragraph
 
 

@@ -1,4 +1,4 @@
-"""Training runs that are recorded, stopped, resumed and searched over, on one machine or many."""
+"""Records, stops, resumes and searches over training runs, on one machine or many."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _ELSEWHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    # What a program does not use it does not wait for.
+    # A program does not wait for modules that it does not use.
     if name in _MODULES:
         return importlib.import_module("detcore." + name)
     if name in _ELSEWHERE:

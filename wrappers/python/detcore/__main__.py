@@ -1,4 +1,4 @@
-"""`python -m detcore` is `det`, wherever the package is."""
+"""Runs the `det` command: `python -m detcore` works wherever the package is installed."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Numbers that callers give, and what is said of anything else."""
+"""Converts numbers that callers give, and rejects other values."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from detcore.errors import UnsupportedError
 
 
 def integer(value: Any, what: str) -> int:
-    """An int, or what has one, such as a scalar of NumPy; True and False are none."""
+    """Returns an int. It takes anything that has one, such as a scalar of NumPy, but no True or
+    False."""
     if "bool" not in type(value).__name__ and hasattr(type(value), "__index__"):
         try:
             return operator.index(value)
-        except TypeError:  # an array of several
+        except TypeError:  # an array of several numbers
             pass
     raise TypeError(f"{what} must be an int, not {type(value).__name__}: {value!r:.80}")
 
 
 def real(value: Any, what: str) -> float:
-    """A float, or what has one: an int, a scalar of NumPy, a tensor of one element."""
+    """Returns a float. It takes an int, a scalar of NumPy, or a tensor of one element."""
     if "bool" not in type(value).__name__ and hasattr(type(value), "__float__"):
         try:
             return float(value)
@@ -30,11 +31,11 @@ def real(value: Any, what: str) -> float:
 
 
 def only_defaults(function: str, **given: Any) -> None:
-    """Refuses what an argument of determined asks for, where nothing here could do it."""
+    """Rejects arguments of determined that detcore cannot honour."""
     for name, value in given.items():
         if value is not None and value != [] and value != ():
             raise UnsupportedError(
-                f"{function}: {name} is {value!r:.80}, for which there is nothing in detcore; "
+                f"{function}: {name} is {value!r:.80}, which detcore does not support; "
                 "leave it out",
                 code=_abi.DET_E_UNSUPPORTED,
             )

@@ -1,7 +1,7 @@
-"""The one module that loads libdetcore: everything above it is ordinary Python.
+"""Loads libdetcore. It is the only module that does; all others are ordinary Python.
 
-A function of the library is an attribute of `library`, with its prototype, made when it is first
-asked for. Every call releases the interpreter while it runs.
+Each function of the library is an attribute of `library`, with its prototype. It is made at its
+first use. Every call releases the interpreter while it runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ VARIABLE = "DETCORE_LIBRARY"
 
 
 class Library:
-    """The functions of a loaded library, by their names."""
+    """The functions of a loaded library, by name."""
 
     def __init__(self, loaded: ctypes.CDLL) -> None:
         self._loaded = loaded
@@ -40,7 +40,8 @@ class Library:
         return function
 
     def unconverted(self, name: str) -> Any:
-        """The function without its prototype, for arguments that are C's already: half the cost."""
+        """Returns the function without its prototype. It takes arguments that are C's already, at
+        half the cost."""
         function = self._loaded[name]
         function.restype = _abi.PROTOTYPES[name][0]
         return function
@@ -89,18 +90,19 @@ library = Library(_load())
 
 
 def new_struct(struct: type[_Struct]) -> _Struct:
-    """A struct of the C API with its defaults."""
+    """Returns a struct of the C API with its defaults."""
     return struct(struct_size=ctypes.sizeof(struct))
 
 
 def new_error() -> tuple[Any, _abi.det_error]:
-    """What a function takes last, and what it then fills in."""
+    """Returns the last argument of a function, and the struct that the function fills in."""
     error = new_struct(_abi.det_error)
     return byref(error), error
 
 
 def call(name: str, *arguments: Any) -> int:
-    """Calls a function that takes a det_error last; raises its failures, returns other answers."""
+    """Calls a function that takes a det_error last. It raises failures, and returns other
+    answers."""
     argument, error = new_error()
     status: int = getattr(library, name)(*arguments, argument)
     if status < 0:
@@ -109,14 +111,16 @@ def call(name: str, *arguments: Any) -> int:
 
 
 def handle(name: str, *arguments: Any) -> int:
-    """Calls a function whose last parameter but one is `something **out`; returns the address."""
+    """Calls a function whose last parameter but one is `something **out`, and returns the
+    address."""
     out = ctypes.c_void_p()
     call(name, *arguments, byref(out))
     return out.value or 0
 
 
 def text(name: str, *arguments: Any) -> str:
-    """Calls a function that gives a `char **`; returns a copy of the text and releases it."""
+    """Calls a function that gives a `char **`. It returns a copy of the text and releases the
+    text."""
     address = handle(name, *arguments)
     try:
         return ctypes.string_at(address).decode("utf-8", "replace")
@@ -125,7 +129,7 @@ def text(name: str, *arguments: Any) -> str:
 
 
 def encoded(value: str | os.PathLike[str] | None, what: str) -> bytes | None:
-    """Text or a path for C; `what` names the argument in errors."""
+    """Converts text or a path for C. `what` names the argument in errors."""
     if value is None:
         return None
     given = os.fspath(value) if isinstance(value, os.PathLike) else value
@@ -140,14 +144,14 @@ def encoded(value: str | os.PathLike[str] | None, what: str) -> bytes | None:
 
 
 def as_path(name: bytes) -> Path:
-    """A path that the library gives."""
+    """Converts a path from the library."""
     from pathlib import Path  # slow to import
 
     return Path(os.fsdecode(name))
 
 
 def required(value: str | os.PathLike[str], what: str) -> bytes:
-    """As encoded(), where there is no default."""
+    """Does what encoded() does, for an argument without a default."""
     text = encoded(value, what)
     if text is None:
         raise TypeError(f"{what} must be text, not None")
@@ -155,8 +159,11 @@ def required(value: str | os.PathLike[str], what: str) -> bytes:
 
 
 class Callbacks:
-    """Lets C call Python during one call. An exception cannot cross C: the first one is kept, the
-    callback answers `failed`, and leaving this scope raises it in the place of what C says."""
+    """Lets C call Python during one call.
+
+    An exception cannot cross C. The first one is kept, and the callback answers `failed`. The end
+    of this scope raises the exception in place of C's error.
+    """
 
     def __init__(self) -> None:
         self._exception: BaseException | None = None
@@ -180,7 +187,7 @@ class Callbacks:
         return callback
 
     def cancel(self) -> None:
-        """From now on every callback answers `failed`, so that the call ends soon."""
+        """Makes every later callback answer `failed`, so that the call ends soon."""
         self._is_cancelled = True
 
     def __enter__(self) -> Callbacks:
@@ -199,8 +206,10 @@ os.register_at_fork(after_in_child=_in_use.clear)
 
 @atexit.register
 def _end_calls_that_call_back() -> None:
-    """C must not call an interpreter that is gone: its threads cannot be taken down in the middle
-    of C++, and the process would be aborted."""
+    """Ends calls that could still call Python, before the interpreter is gone.
+
+    Python cannot take down their threads in the middle of C++. The process would be aborted.
+    """
     end = time.monotonic() + 5
     for callbacks in list(_in_use):
         callbacks.cancel()
@@ -209,7 +218,7 @@ def _end_calls_that_call_back() -> None:
 
 
 def milliseconds(seconds: float | None, what: str) -> int:
-    """A limit for C: None is without limit, 0 not at all."""
+    """Converts a time limit in seconds for C. None is no limit, and 0 does not wait."""
     if seconds is None:
         return _abi.DET_TIMEOUT_INFINITE
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):

@@ -1,4 +1,4 @@
-"""Modules of a program that was kept, or lies elsewhere."""
+"""Imports modules of a program from a directory."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def import_from_path(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Within it modules are found in `path` first, also those whose names are imported already, as
-    for code that was kept in a checkpoint. Behind it the names mean what they did before."""
+    """Finds modules in `path` first, within its `with` block.
+
+    It finds modules there even if modules of the same name are imported already. It is for code
+    from a checkpoint. After the block all names have their earlier meaning.
+    """
     folder = Path(path).absolute()
     there = {entry.stem for entry in folder.iterdir() if entry.is_dir() or entry.suffix == ".py"}
 

@@ -1,4 +1,4 @@
-"""A `det run` that this program starts, and the configurations that it is given."""
+"""Starts `det run` for this program, and reads the configurations for it."""
 
 from __future__ import annotations
 
@@ -18,26 +18,28 @@ from detcore import _abi, _capi
 from detcore.errors import Error, NotFoundError
 
 VARIABLE = "DETCORE_COMMAND"
-BUSY = 4  # its exit code when another one runs the experiment
+BUSY = 4  # its exit code if another `det run` runs the experiment
 
 
 def command() -> str:
-    """Where `det` is: named by the variable, in the package, in its environment, in PATH."""
+    """Returns the path of `det`, from the variable, the package, its environment, or PATH."""
     package = pathlib.Path(__file__).parent
     beside = [package / "bin" / "det", pathlib.Path(sys.prefix, "bin/det")]
     chosen = os.environ.get(VARIABLE)
     found = chosen or next((str(path) for path in beside if path.exists()), shutil.which("det"))
     if not found:
         raise NotFoundError(
-            f"starting `det run`: there is no `det` in PATH; install it, or name it by {VARIABLE}",
+            f"starting `det run`: `det` is missing from PATH; install it, or name it by {VARIABLE}",
             code=_abi.DET_E_NOT_FOUND,
         )
     return found
 
 
 class DetRun:
-    """It has a session of its own: a Ctrl-C that this program is told is not told to it as well,
-    and when this program is killed it goes on."""
+    """A `det run` in the background, in a separate session.
+
+    A Ctrl-C for this program does not reach it. If this program is killed, it continues.
+    """
 
     def __init__(
         self,
@@ -74,11 +76,11 @@ class DetRun:
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs."""
+        """The exit code; None while it runs."""
         return self._process.poll()
 
     def close(self) -> None:
-        """What it prints from now on is for nobody."""
+        """Drops the output that it prints from now on."""
         if self._output is not None:
             self._output.close()
 
@@ -86,7 +88,7 @@ class DetRun:
         return self._process.wait()
 
     def pause(self) -> None:
-        """Lets the trials save and leave, and waits for that; interrupted, ends them at once."""
+        """Lets the trials save and leave, and waits for that. An interrupt ends them at once."""
         for _ in range(2):
             if self._process.poll() is not None:
                 return
@@ -99,24 +101,24 @@ class DetRun:
         self._process.wait()
 
     def failure(self, what: str) -> Error:
-        """Why it left, which is in what it printed."""
+        """Returns the error for its exit, with the reason from its output."""
         said = ""
         if self._output is not None:
             self._output.seek(0)
             said = self._output.read()[-2000:].decode("utf-8", "replace").strip()
             self.close()
-        how = said or f"it left with {self._process.poll()}, and said why on standard error"
+        how = said or f"it left with {self._process.poll()}; see standard error for the reason"
         return Error(f"{what} by `det run`: {how}", code=_abi.DET_E_STATE)
 
 
 def read_config(given: dict[str, Any] | str | os.PathLike[str]) -> dict[str, Any]:
-    """A configuration, or that in a file: checked, and with every default."""
+    """Reads a configuration from an object or a file. It is checked, and has every default."""
     if isinstance(given, dict):
         return given
     text = pathlib.Path(given).read_bytes()
     options = _capi.new_struct(_abi.det_config_options)
     options.file_name = _capi.encoded(given, "the configuration")
-    options.unmanaged = 1  # may leave out the entrypoint
+    options.unmanaged = 1  # the entrypoint may be missing
     return json.loads(  # type: ignore[no-any-return]
         _capi.text("det_config_complete", text, ctypes.byref(options))
     )

@@ -1,9 +1,9 @@
-"""Waiting for C so that Ctrl-C ends the wait.
+"""Calls C so that Ctrl-C ends the wait.
 
-Python runs signal handlers on the main thread, between two of its own instructions: while that
-thread is inside a call of the library, Ctrl-C does nothing. So what may take long is called on
-another thread, and the main thread waits for it, which a signal does interrupt. A call that nobody
-waits for any more goes on to its end by itself, with all it needs.
+Python runs signal handlers on the main thread, between two of its instructions. While that thread
+is inside a call of the library, Ctrl-C does nothing. So another thread makes the slow call, and the
+main thread waits for it. A signal does interrupt that wait. The call then continues to its end, and
+keeps alive all that it needs.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ Answer = TypeVar("Answer")
 
 
 def interruptible(work: Callable[[], Answer]) -> Answer:
-    """What `work()` answers or raises; costs some 15 us on the main thread, nothing elsewhere.
+    """Returns or raises the result of `work()`. On the main thread it costs some 15 us.
 
-    `work` must hold a reference to whatever it uses. What has to be released is to answer with its
-    owner, such as an Owned: where the wait was interrupted, nobody else has it.
+    `work` must hold a reference to everything it uses. If it makes something that must be released,
+    it returns an owner, such as an Owned. After an interrupt nobody else has it.
     """
     if _stay or threading.current_thread() is not threading.main_thread() or sys.is_finalizing():
-        return work()  # at the end of the interpreter no other thread goes on
+        return work()  # at the end of the interpreter no other thread continues
     try:
         worker = _idle.pop() if _idle else _Worker()
-    except RuntimeError:  # no thread can be started
+    except RuntimeError:  # no thread can start
         return work()
     job = _Job(work)
     worker.begin(job)
-    # Looks up now and then: a signal that comes just before a wait begins does not end it.
+    # Wakes at intervals: a signal that comes just before a wait begins does not end the wait.
     while not job.done.acquire(timeout=0.2):
         pass
     _idle.append(worker)
@@ -40,8 +40,10 @@ def interruptible(work: Callable[[], Answer]) -> Answer:
 
 
 def stay_on_this_thread() -> None:
-    """From now on nothing is called on another thread, and Ctrl-C waits: there is an MPI that is
-    for the main thread alone."""
+    """Makes all later calls stay on their thread, because an MPI only allows the main thread.
+
+    Ctrl-C then waits for the end of a call.
+    """
     global _stay
     _stay = True
 
@@ -57,7 +59,7 @@ class _Job(Generic[Answer]):
     def run(self) -> None:
         try:
             self._answers.append(self._work())
-        except BaseException as failure:  # raised where it is waited for
+        except BaseException as failure:  # raised in the thread that waits for the answer
             self._failure = failure
         self.done.release()
 
@@ -71,7 +73,7 @@ class _Job(Generic[Answer]):
 
 
 class _Worker:
-    """A thread that waits for the next job; it is never joined."""
+    """A thread that waits for the next job. It is never joined."""
 
     def __init__(self) -> None:
         self._ready = allocate_lock()

@@ -1,4 +1,4 @@
-"""Python values as the JSON that the library takes."""
+"""Converts Python values to the JSON that the library takes."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from typing import Any
 
 
 def encode(value: Any, what: str) -> bytes:
-    """JSON of dicts, sequences, text, numbers, enums (their names), UUIDs, times, bytes (as UTF-8),
-    and scalars, arrays and tensors of any framework (numbers and nested lists). `what` names the
-    value in errors."""
+    """Converts a value to JSON. `what` names the value in errors.
+
+    It takes dicts, sequences, text, numbers, enums (their names), UUIDs, times and bytes (as
+    UTF-8). It also takes scalars, arrays and tensors of any framework, as numbers and nested lists.
+    """
     try:
         return json.dumps(value, default=_plain).encode()
     except _NotJson as refused:
         raise TypeError(f"{what} cannot hold {refused}") from None
     except (TypeError, ValueError, RecursionError) as failure:
-        # The encoder's own words: a key that is no text, a value that contains itself.
+        # The encoder's own message: a key that is not text, or a value that contains itself.
         kind = TypeError if isinstance(failure, TypeError) else ValueError
         raise kind(f"{what} cannot be JSON: {failure}") from None
 
 
 def encode_each(values: Mapping[str, Any], what: str) -> bytes:
-    """JSON of a dict, where errors name the value under its key."""
+    """Converts a dict to JSON. Errors name the value by its key."""
     try:
         return encode(values, what)
     except (TypeError, ValueError):
@@ -52,15 +54,15 @@ def _plain(value: Any) -> Any:
         for convert in (_listed, operator.index, _real):
             try:
                 found = convert(value)
-            except Exception:  # whatever the framework raises if it is not that
+            except Exception:  # a framework may raise anything if the value does not fit
                 continue
-            if type(found) is not type(value):  # NumPy's long double gives itself
+            if type(found) is not type(value):  # NumPy's long double returns itself
                 return found
     raise _NotJson(f"a {type(value).__name__}: {value!r:.80}")
 
 
 def is_complex(value: Any) -> bool:
-    """Of NumPy, which gives the real part for a float."""
+    """Returns True for a complex number of NumPy, which would give its real part as a float."""
     return _kind(value) == "c"
 
 
@@ -69,7 +71,7 @@ def _kind(value: Any) -> str:
 
 
 def _listed(value: Any) -> Any:
-    if _kind(value) == "M":  # of times some units give an int
+    if _kind(value) == "M":  # times in some units give an int
         return value.astype(str).tolist()
     return value.tolist() if hasattr(value, "tolist") else value.numpy().tolist()
 

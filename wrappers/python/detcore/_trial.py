@@ -1,4 +1,4 @@
-"""What trial layers share, of any framework: thin classes over det/trial.h."""
+"""Wraps det/trial.h in thin classes, for trial layers of any framework."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MODES = {
 
 
 class Workload(NamedTuple):
-    """A piece of work: TRAIN, VALIDATE or CHECKPOINT."""
+    """One piece of work: TRAIN, VALIDATE or CHECKPOINT."""
 
     kind: int
     step_id: int
@@ -38,7 +38,7 @@ class Workload(NamedTuple):
 
 
 class Sequencer:
-    """Which workload comes next. Every method but state() is called by all ranks in step."""
+    """Decides which workload comes next. All ranks call each method except state() in step."""
 
     def __init__(
         self, core: Core, global_batch_size: int, config: Mapping[str, Any] | None = None
@@ -53,7 +53,7 @@ class Sequencer:
         )
 
     def next(self) -> Workload | None:
-        """None: the trial is to leave."""
+        """Returns the next workload. None: the trial should leave."""
         sequencer = self._sequencer
         return interruptible(lambda: self._next(sequencer))
 
@@ -65,7 +65,7 @@ class Sequencer:
         return Workload(out.kind, out.step_id, out.batches, out.batches_done)
 
     def respond(self, response: Mapping[str, Any]) -> None:
-        """As the original's workloads are responded to; the chief reports it."""
+        """Answers the workload in Determined's form. The chief reports it."""
         given, sequencer = encode(response, "response"), self._sequencer
         interruptible(lambda: call("det_trial_sequencer_respond", sequencer.address, given))
 
@@ -76,7 +76,7 @@ class Sequencer:
         )
 
     def state(self) -> dict[str, int]:
-        """What to keep in a checkpoint; of the chief."""
+        """Returns the chief's state for a checkpoint."""
         return cast(
             "dict[str, int]",
             json.loads(text("det_trial_sequencer_state", self._sequencer.address)),
@@ -88,7 +88,7 @@ class Sequencer:
 
 
 class BatchSizes(NamedTuple):
-    """Records of a batch; `warning` says so where that is not the hyperparameter."""
+    """The records of a batch. `warning` is a text if they differ from the hyperparameter."""
 
     per_slot: int
     global_: int
@@ -96,7 +96,7 @@ class BatchSizes(NamedTuple):
 
 
 def divide_batch(hparams: Mapping[str, Any], slots: int, trial_kind: str) -> BatchSizes:
-    """Divides the hyperparameter `global_batch_size` among slots."""
+    """Divides the hyperparameter `global_batch_size` among the slots."""
     per_slot, global_, warning = c_int64(), c_int64(), c_void_p()
     given = encode(hparams, "hparams")
     sizes = byref(per_slot), byref(global_), byref(warning)
@@ -113,14 +113,16 @@ def divide_batch(hparams: Mapping[str, Any], slots: int, trial_kind: str) -> Bat
 def env_from_config(
     config: Mapping[str, Any] | None, seed: int, hparams: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """`experiment_config`, `hparams` (a sample, unless given) and `trial_seed` of a trial that no
-    master knows."""
+    """Returns `experiment_config`, `hparams` and `trial_seed` of a trial that no master knows.
+
+    Hyperparameters that are not given are drawn at random.
+    """
     texts = [None if one is None else encode(one, "config") for one in (config, hparams)]
     return cast("dict[str, Any]", json.loads(text("det_trial_env_from_config", *texts, seed)))
 
 
 class Sampler:
-    """Which batches of a Sequence a shard trains on, epoch after epoch."""
+    """Decides which batches of a Sequence one shard trains, epoch after epoch."""
 
     def __init__(
         self,
@@ -144,7 +146,7 @@ class Sampler:
         self._sampler = Owned(made, "det_trial_sampler_free")
 
     def epoch(self) -> Iterator[int]:
-        """What is left of the present epoch."""
+        """Yields the remaining batches of the current epoch."""
         index = c_int64()
         while call("det_trial_sampler_next", self._sampler.address, byref(index)) == _abi.DET_OK:
             yield index.value
@@ -178,7 +180,7 @@ def _mode(mode: str) -> int:
 
 
 class EarlyStoppingRule(_Rule):
-    """When to stop a trial whose validation metric no longer improves."""
+    """Stops a trial whose validation metric no longer improves."""
 
     _name = "early_stopping"
 
@@ -204,15 +206,17 @@ class EarlyStoppingRule(_Rule):
         )
 
     def update(self, value: float | None) -> tuple[bool, bool]:
-        """After each validation; None where it had no such metric. Whether to stop, and whether it
-        is the best so far."""
+        """Takes the value of a validation. None: the validation did not have the metric.
+
+        It returns two flags: stop now, and this value is the best so far.
+        """
         stop, improved = c_int32(), c_int32()
         self._update(value, byref(stop), byref(improved))
         return bool(stop.value), bool(improved.value)
 
 
 class PlateauRule(_Rule):
-    """When to lower the learning rate."""
+    """Lowers the learning rate when the validation metric no longer improves."""
 
     _name = "plateau"
 
@@ -240,8 +244,10 @@ class PlateauRule(_Rule):
         )
 
     def update(self, value: float | None, learning_rate: float) -> float:
-        """After each validation; None where it had no such metric. The learning rate to go on
-        with."""
+        """Takes the value of a validation, and returns the new learning rate.
+
+        None: the validation did not have the metric.
+        """
         rate = c_double(learning_rate)
         self._update(value, byref(rate), None)
         return rate.value

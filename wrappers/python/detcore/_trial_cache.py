@@ -1,4 +1,5 @@
-"""Data sets kept in files, for trials and ranks to read what one of them has made."""
+"""Keeps data sets in files, so that one rank makes them and all ranks and later trials read
+them."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CachedDataset:
-    """A complete one: records of bytes, which `metadata` describes."""
+    """A complete data set: records of bytes, which `metadata` describes."""
 
     def __init__(self, owned: Owned) -> None:
         self._owned = owned
@@ -30,8 +31,11 @@ class CachedDataset:
         return int(library.det_trial_cache_count(self._owned.address))
 
     def reader(self, **options: int) -> DatasetReader:
-        """`shard` and `shards`, `offset`, `shuffle` and `seed`, `same_order`, `drop_remainder`, as
-        det_trial_cache_reader_options has them."""
+        """Opens a reader. The options are those of det_trial_cache_reader_options.
+
+        They are `shard` and `shards`, `offset`, `shuffle` and `seed`, `same_order` and
+        `drop_remainder`.
+        """
         given = new_struct(_abi.det_trial_cache_reader_options)
         for name, value in options.items():
             setattr(given, name, value)
@@ -40,7 +44,7 @@ class CachedDataset:
 
 
 class DatasetReader:
-    """One shard, epoch after epoch; for one thread at a time."""
+    """Reads one shard, epoch after epoch. One thread may use it at a time."""
 
     def __init__(self, owned: Owned) -> None:
         self._owned = owned
@@ -49,9 +53,12 @@ class DatasetReader:
         return int(library.det_trial_cache_reader_length(self._owned.address))
 
     def next(self, buffer: Any, sizes: Any) -> int:
-        """Reads the next records into an array of bytes, one after the other, and the size of each
-        into one of uint64: as many as fit. How many; 0 at the end of an epoch, which the next one
-        follows."""
+        """Reads the next records into an array of bytes, and the size of each into an array of
+        uint64.
+
+        It reads all records that fit, and returns their number. It returns 0 at the end of an
+        epoch. The next call begins the next epoch.
+        """
         into, each = _bytes(buffer, to_fill=True), _sizes(sizes, to_fill=True)
         count = c_size_t()
         arguments = into.address, into.shape[0], _pointer(each), each.shape[0], byref(count)
@@ -60,28 +67,29 @@ class DatasetReader:
 
 
 class DatasetWriter:
-    """Nothing is left of it without commit(). For one thread at a time."""
+    """Writes a data set. Without commit() nothing of it remains. One thread may use it at a
+    time."""
 
     def __init__(self, owned: Owned) -> None:
         self._owned = owned
 
     def add(self, records: Any, sizes: Any) -> None:
-        """Several, one after the other: bytes, or an array of them, and an array of uint64 that has
-        the size of each."""
+        """Adds records: their bytes one after the other, and an array of uint64 with the size of
+        each."""
         memory, each = _bytes(records, to_fill=False), _sizes(sizes, to_fill=False)
         total = sum(memoryview(sizes))
         if total != memory.shape[0]:
-            raise ValueError(f"records of {total} bytes were told of {memory.shape[0]} bytes")
+            raise ValueError(f"the sizes give {total} bytes, and the records have {memory.shape[0]}")
         arguments = memory.address, _pointer(each), each.shape[0]
         call("det_trial_cache_writer_add", self._owned.address, *arguments)
 
     def commit(self, metadata: str) -> None:
-        """From now on all others read it. Waits for the disk."""
+        """Makes the data set readable for all others. It waits for the disk."""
         text, owned = encoded(metadata, "metadata"), self._owned
         interruptible(lambda: call("det_trial_cache_writer_commit", owned.address, text))
 
     def close(self) -> None:
-        """Gives up what is not committed, so that another process begins anew."""
+        """Drops records that are not committed, so that another process can begin anew."""
         self._owned.release()
 
 
@@ -92,8 +100,11 @@ def open_dataset(
     timeout: float | None = None,
     bucket: Storage | None = None,
 ) -> CachedDataset | DatasetWriter:
-    """A data set that is there, or what writes it. Waits `timeout` seconds, or without limit, while
-    another process writes it; TimeoutError. Of a `bucket`, the directory is for its copies here."""
+    """Opens a complete data set, or a writer if it does not exist yet.
+
+    While another process writes it, it waits for at most `timeout` seconds, or without limit for
+    None. Then it raises TimeoutError. With a `bucket`, the directory is for copies on this machine.
+    """
     names = required(directory, "directory"), required(id, "id"), required(version, "version")
     limit = milliseconds(timeout, "timeout")
     return interruptible(lambda: _open(names, limit, bucket))

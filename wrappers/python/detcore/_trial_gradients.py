@@ -1,4 +1,4 @@
-"""What data-parallel training adds up over ranks."""
+"""Sums gradients and metrics over the ranks of data-parallel training."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def _registered(tensors: Sequence[tuple[int, str]], sparse: Sequence[int]) -> An
 
 
 class GradientAggregator:
-    """Adds gradients up over the ranks of a job and over batches; for one thread at a time.
+    """Sums gradients over the ranks of a job and over batches. One thread may use it at a time.
 
-    `tensors` is what the gradients look like: a number of elements and the name of a dtype each,
-    such as `(1000, "float32")`. All ranks make it in step, with the same arguments; without a job
+    `tensors` describes the gradients: the number of elements and the name of the dtype of each,
+    such as `(1000, "float32")`. All ranks make it in step, with the same arguments. Without a job
     it is for this process alone.
     """
 
@@ -72,7 +72,7 @@ class GradientAggregator:
         try:
             registered = _registered(tensors, sparse)
         except BaseException:
-            # The error of no tensors, so that other ranks hear of it.
+            # The error for no tensors, so that other ranks get it.
             out, (argument, _) = ctypes.c_void_p(), new_error()
             library.det_trial_gradients_create(ranks, None, 1, None, byref(out), argument)
             raise
@@ -84,9 +84,11 @@ class GradientAggregator:
         self._held: list[Any] = [None] * len(tensors)  # until they are written
 
     def add(self, index: int, gradient: Any, result: Any = None) -> None:
-        """Adds the gradient of a tensor in the current batch. It is read at once, where it stands.
-        What comes of it is written to `result`, or over the gradient itself, by step(). Arrays are
-        of any package; the Memory of one saves asking for it again."""
+        """Adds the gradient of one tensor in the current batch. It reads the gradient at once.
+
+        step() writes the sum to `result`, or over the gradient itself. Arrays may be of any
+        package. The Memory of an array saves time.
+        """
         if not 0 <= index < len(self._tensors):
             raise IndexError(f"gradient {index}: {len(self._tensors)} tensors were registered")
         name = f"gradient {index}"
@@ -101,8 +103,10 @@ class GradientAggregator:
             raise failure_of(error) from None
 
     def step(self) -> bool:
-        """Ends the batch. True where the results are to be applied: at the end of every
-        `aggregation_frequency` batches, where it waits for all ranks."""
+        """Ends the batch. It returns True if the results should be applied now.
+
+        That is at the end of every `aggregation_frequency` batches. There it waits for all ranks.
+        """
         apply = ctypes.c_int32()
         argument, error = new_error()
         address = self._owned.address
@@ -112,7 +116,7 @@ class GradientAggregator:
         return bool(apply.value)
 
     def close(self) -> None:
-        """Releases the buffers; a repeat does nothing."""
+        """Releases the buffers. A second call does nothing."""
         self._owned.release()
 
     def _memory(self, index: int, array: Any, name: str, to_fill: bool) -> Any:
@@ -131,8 +135,11 @@ def average_metrics(
     metrics: Mapping[str, Any],
     weight: float | None = None,
 ) -> dict[str, Any]:
-    """The mean of each metric over the ranks, all in step, with sorted keys. `weight` is how much
-    this rank counts, given by all ranks or by none. What is no number is that of rank 0."""
+    """Returns the mean of each metric over the ranks, with sorted keys. All ranks call it in step.
+
+    `weight` is the weight of this rank. All ranks give one, or none does. A value that is not a
+    number is that of rank 0.
+    """
     job = None if distributed is None else distributed._open_job("average_metrics")
     out = ctypes.c_void_p()
     argument, error = new_error()
@@ -141,7 +148,7 @@ def average_metrics(
         given = encode(metrics, "metrics")
         counts = None if weight is None else byref(ctypes.c_double(weight))
     except BaseException:
-        # The error of no metrics, so that other ranks hear of it.
+        # The error for no metrics, so that other ranks get it.
         library.det_trial_average_metrics(address, None, None, byref(out), argument)
         raise
     if library.det_trial_average_metrics(address, given, counts, byref(out), argument) < 0:
@@ -153,16 +160,17 @@ def average_metrics(
 
 
 def broadcast_arrays(distributed: DistributedContext | None, arrays: Mapping[str, Any]) -> None:
-    """Writes rank 0's arrays over those of all other ranks, where they stand: all ranks in step,
-    with arrays of the same names, dtypes and shapes in the same order. Those of rank 0 are only
-    read."""
+    """Copies rank 0's arrays over those of all other ranks, in place. All ranks call it in step.
+
+    Names, dtypes, shapes and order are the same on all ranks. Those of rank 0 are only read.
+    """
     job = None if distributed is None else distributed._open_job("broadcast_arrays")
     address = job.address if job else None
     argument, error = new_error()
     try:
         given = CTensors(arrays, to_fill=distributed is not None and distributed.rank != 0)
     except BaseException:
-        # The error of no arrays, so that other ranks hear of it.
+        # The error for no arrays, so that other ranks get it.
         library.det_trial_broadcast(address, None, 1, argument)
         raise
     if library.det_trial_broadcast(address, given.array, given.count, argument) < 0:

@@ -1,7 +1,7 @@
-"""What calls of the library raise, and what a trial raises.
+"""The exceptions of this package.
 
-Each class except InvalidHP is a detcore.Error, and also the exception of Python that says the
-same, which is what determined.core raised: `except ValueError` goes on to work.
+Each class except InvalidHP and LibraryError is a detcore.Error. It is also the exception of Python
+with the same meaning, which determined.core raised. So `except ValueError` still works.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from detcore import _abi
 
 
 class Error(Exception):
-    """A call failed. The text says what was tried, on what, and what to do."""
+    """A call failed. The text has what was tried, on what, why it failed, and what to do."""
 
     def __init__(
         self,
@@ -25,13 +25,13 @@ class Error(Exception):
     ) -> None:
         super().__init__(message)
         self.message = message
-        #: One of the DET_E_* of the C API.
+        #: The code, one of the DET_E_* of the C API.
         self.code = code
-        #: Of the system call that failed, or 0.
+        #: The errno of the system call that failed, or 0.
         self.os_errno = os_errno
-        #: Of the master's answer, or 0.
+        #: The HTTP status of the master's answer, or 0.
         self.http_status = http_status
-        #: Whether the same call may go well a little later.
+        #: True if the same call may succeed a little later.
         self.retryable = retryable
 
     def __str__(self) -> str:
@@ -52,7 +52,8 @@ def _restored(
 
 
 class InvalidHP(Exception):
-    """Raised by a trial whose hyperparameters cannot be trained: the search goes on without it."""
+    """A trial raises it if its hyperparameters cannot be trained. The search continues without the
+    trial."""
 
     def __init__(self, msg: str | None = None) -> None:
         if msg is not None and not isinstance(msg, str):
@@ -65,11 +66,11 @@ class InvalidArgumentError(Error, ValueError):
 
 
 class MissingChiefError(InvalidArgumentError, AssertionError):
-    """The ranks of several machines do not know where their chief is."""
+    """The job has several machines, and the address of its chief is missing."""
 
 
 class NotFoundError(Error, LookupError, FileNotFoundError):
-    """No such checkpoint, trial, experiment, file or value."""
+    """A checkpoint, trial, experiment, file or value does not exist."""
 
 
 class MissingVariableError(NotFoundError, KeyError):
@@ -77,23 +78,23 @@ class MissingVariableError(NotFoundError, KeyError):
 
 
 class StorageError(Error, OSError):
-    """A file failed; see os_errno."""
+    """Reading or writing a file failed. `os_errno` has the reason."""
 
 
 class DetTimeoutError(Error, TimeoutError):
-    """Not done within the time allowed."""
+    """The time limit passed first."""
 
 
 class StoppedByCallbackError(Error, RuntimeError):
-    """A callback asked to stop."""
+    """A callback stopped the call."""
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """Not in this build or this release."""
+    """This build or this release does not support the call."""
 
 
 class StateError(Error, RuntimeError):
-    """Wrong order of calls, wrong rank, or already closed."""
+    """The call came in the wrong order or on the wrong rank, or the object is closed."""
 
 
 class AccessError(Error, PermissionError):
@@ -109,7 +110,7 @@ class FullError(Error, OSError):
 
 
 class BusyError(Error, RuntimeError):
-    """Another process holds what is needed."""
+    """Another process holds the resource."""
 
 
 class ConflictError(Error, RuntimeError):
@@ -121,19 +122,19 @@ class UnavailableError(Error, ConnectionError):
 
 
 class HTTPError(Error, RuntimeError):
-    """The master answers with a failure of its own; see http_status."""
+    """The master answered with an error. `http_status` has its status."""
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """There is not enough memory."""
+    """Memory ran out."""
 
 
 class InternalError(Error, RuntimeError):
-    """A defect of the library; please report it."""
+    """The library has a defect. Please report it."""
 
 
 class LibraryError(ImportError):
-    """libdetcore cannot be loaded, or is not the one that this package needs."""
+    """libdetcore cannot be loaded, or has the wrong version for this package."""
 
 
 _BY_CODE: dict[int, type[Error]] = {
@@ -156,7 +157,7 @@ _BY_CODE: dict[int, type[Error]] = {
 }
 
 
-#: What messages of the library speak of, by the names that it has here.
+#: Names in messages of the library, and their names in this package.
 IN_PYTHON = {
     "det_checkpoint_delete": "checkpoint.delete",
     "det_checkpoint_download": "checkpoint.download",
@@ -191,15 +192,15 @@ IN_PYTHON = {
 
 
 def in_python(message: str) -> str:
-    """A message of the library, for those who call it from here."""
-    import re  # a failure may wait for it, a start may not
+    """Translates the names in a message of the library to those of this package."""
+    import re  # only a failure has to wait for this import
 
     message = re.sub(r"\bdet_core_options\.(\w+)", r"\1 of core.init()", message)
     return re.sub(r"\bdet_[a-z_]+", lambda name: IN_PYTHON.get(name[0], name[0]), message)
 
 
 def from_c(error: _abi.det_error) -> Error:
-    """The exception of what a function of the library filled in."""
+    """Makes the exception for the error that a function of the library filled in."""
     raised = _BY_CODE.get(error.code, InternalError)(
         in_python(error.message.decode("utf-8", "replace")),
         code=error.code,

@@ -1,4 +1,4 @@
-"""Checkpoints in storage without a run, and without a master that is told of anything."""
+"""Stores, reads, copies and deletes checkpoints without a run and without a master."""
 
 from __future__ import annotations
 
@@ -26,8 +26,15 @@ Follow = Callable[[Progress], object]
 
 
 class Storage:
-    """`location`: a directory, a URI (s3://bucket/prefix, gs://, azure://) or a
-    `checkpoint_storage` dict."""
+    """A place of checkpoints: a directory, or a bucket.
+
+    No master gets a report of these calls. To delete a checkpoint that a master knows, use
+    detcore.client.
+
+    Args:
+        location: A directory, a URI, or a `checkpoint_storage` dict. URIs are s3://bucket/prefix,
+            gs://bucket/prefix and azure://container/prefix.
+    """
 
     def __init__(self, location: Location) -> None:
         if isinstance(location, Mapping):
@@ -45,7 +52,8 @@ class Storage:
         return made
 
     def config(self) -> dict[str, Any]:
-        """The `checkpoint_storage` that opens it again, without credentials."""
+        """Returns the `checkpoint_storage` dict that opens this storage again, without
+        credentials."""
         found: dict[str, Any] = json.loads(text("det_storage_get_config", self._owned.address))
         return found
 
@@ -57,7 +65,17 @@ class Storage:
         selector: Selector | None = None,
         progress: Follow | None = None,
     ) -> str:
-        """Stores the contents of a directory as a new checkpoint and returns its storage id."""
+        """Stores the contents of a directory as a new checkpoint. It blocks until that is durable.
+
+        Args:
+            ckpt_dir: The directory.
+            metadata: Facts to keep with the checkpoint, as `metadata.json`.
+            selector: Gets the path of each file, and returns True to take it. None takes all.
+            progress: Receives the progress.
+
+        Returns:
+            The storage id of the checkpoint.
+        """
         folder = required(ckpt_dir, "ckpt_dir")
         facts = None if metadata is None else encode(dict(metadata), "metadata")
         callbacks = Callbacks()
@@ -75,27 +93,33 @@ class Storage:
         selector: Selector | None = None,
         progress: Follow | None = None,
     ) -> None:
-        """Copies a checkpoint into a directory, made if absent, and verifies it."""
+        """Copies a checkpoint into a directory, and verifies it. It makes a missing directory. It
+        blocks."""
         folder = required(ckpt_dir, "ckpt_dir")
         self._transfer("det_storage_download", storage_id, folder, selector, progress)
 
     def list(self, storage_id: str) -> dict[str, int]:
-        """The bytes of each of its files; directories end in /."""
+        """Returns the size in bytes of each file of a checkpoint. The name of a directory ends in
+        /."""
         name = required(storage_id, "storage_id")
         found = interruptible(lambda: text("det_storage_list", self._owned.address, name))
         resources: dict[str, int] = json.loads(found)["resources"]
         return resources
 
     def verify(self, storage_id: str, *, progress: Follow | None = None) -> None:
-        """Compares all files with what was stored; a CorruptError names one that differs."""
+        """Compares all files of a checkpoint with the stored checksums. It blocks.
+
+        Raises:
+            CorruptError: A file is missing or damaged. The message names it.
+        """
         self._transfer("det_storage_verify", storage_id, None, None, progress)
 
     def copy(self, storage_id: str, to: Storage, *, progress: Follow | None = None) -> None:
-        """Stores a checkpoint a second time, under its id."""
+        """Copies a checkpoint to another storage, under the same id. It blocks."""
         self._transfer("det_storage_copy", storage_id, to._owned.address, None, progress)
 
     def delete(self, storage_id: str) -> None:
-        """Deletes a checkpoint; one that is not there counts as deleted."""
+        """Deletes a checkpoint. A missing one counts as deleted. It blocks."""
         name = required(storage_id, "storage_id")
         interruptible(lambda: call("det_storage_delete", self._owned.address, name))
 

@@ -1,4 +1,4 @@
-"""One training process from start to end: `with core.init() as context: ...`."""
+"""Runs one training process from start to end: `with core.init() as context: ...`."""
 
 from detcore.core._checkpoint import (
     CheckpointContext,

@@ -1,4 +1,4 @@
-"""Arrays of any package as memory that C reads and writes, without importing the package."""
+"""Gives C the memory of arrays of any package, without importing that package."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from detcore import _abi
 
-#: What files call the dtypes, by the names that NumPy, ml_dtypes and PyTorch have for them.
+#: The names of dtypes in files, by their names in NumPy, ml_dtypes and PyTorch.
 DTYPES = {
     "bool": "BOOL",
     "uint8": "U8",
@@ -30,7 +30,7 @@ DTYPES = {
     "uint64": "U64",
 }
 _KINDS = {"b": "bool", "u": "uint", "i": "int", "f": "float", "c": "complex"}
-# As the array interface names them; that of two bytes may be another.
+# The names of the array interface. A kind of two bytes may be another dtype.
 _TYPES = {
     **{f"|{kind}1": name for kind, name in (("b", "bool"), ("u", "uint8"), ("i", "int8"))},
     **{f"<{kind}{size}": f"{_KINDS[kind]}{8 * size}" for kind in "ui" for size in (2, 4, 8)},
@@ -43,7 +43,7 @@ _SIGNED, _UNSIGNED = "bhilqn", "BHILQN"
 
 
 class Memory(NamedTuple):
-    """Row-major, without gaps; `owner` keeps it."""
+    """The memory of an array, row-major and without gaps. `owner` keeps it alive."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -57,7 +57,7 @@ def is_torch(array: Any) -> bool:
 
 
 def memory_of(array: Any, name: str, to_fill: bool) -> Memory:
-    """The memory of an array: a copy where it has gaps and is not to be filled."""
+    """Returns the memory of an array. It copies an array that has gaps and is not to be filled."""
     if is_torch(array):
         return _of_torch(array, name, to_fill)
     if hasattr(array, "__cuda_array_interface__"):
@@ -108,7 +108,7 @@ def _of_interface(array: Any, about: Any, name: str, to_fill: bool, on_device: b
     typestr = about["typestr"]
     if typestr[0] == ">":
         raise ValueError(f"tensor {name!r}: its bytes are in the order of other machines")
-    # Asking NumPy for a name takes longer than all else here.
+    # To ask NumPy for a name takes longer than everything else here.
     dtype = _TYPES.get(typestr) or str(getattr(getattr(array, "dtype", None), "name", ""))
     if dtype not in DTYPES:
         kind: str = typestr[1]

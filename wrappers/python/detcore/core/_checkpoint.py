@@ -1,4 +1,4 @@
-"""Saving and restoring."""
+"""Saves and restores checkpoints."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _T = TypeVar("_T")
 
 
 class DownloadMode(enum.Enum):
-    """How ranks share a download."""
+    """Says how the ranks of a job share a download."""
 
-    #: All ranks in step; one download per machine.
+    #: All ranks call in step. Each machine downloads once.
     LocalWorkersShareDownload = "LOCAL_WORKERS_SHARE_DOWNLOAD"
-    #: This rank alone, for itself.
+    #: This rank alone calls, and downloads for itself.
     NoSharedDownload = "NO_SHARED_DOWNLOAD"
 
 
@@ -57,13 +57,13 @@ _MODES = {
 
 
 class CheckpointEntry(NamedTuple):
-    """A checkpoint of this trial."""
+    """One checkpoint of this trial, as CheckpointContext.list() returns it."""
 
     storage_id: str
     steps_completed: int
-    #: When the master was told, in microseconds since 1970 (UTC); 0 where it does not say.
+    #: The time at which the master got the report, in microseconds since 1970 (UTC). 0: unknown.
     time_us: int
-    #: Bytes of all files.
+    #: The bytes of all files together.
     size: int
 
 
@@ -76,16 +76,16 @@ class _Upload(NamedTuple):
 
 
 class CheckpointStore:
-    """A checkpoint that is being written."""
+    """A checkpoint that you are writing, as store() and store_async() return it."""
 
     def __init__(self, store: Owned, callbacks: Callbacks) -> None:
         self._store = store
         self._callbacks = callbacks
-        #: The empty directory to write files into.
+        #: The directory to write files into. It is empty at first.
         self.path: pathlib.Path = as_path(library.det_checkpoint_writer_path(store.address))
         #: The id that the checkpoint will have.
         self.storage_id: str = library.det_checkpoint_writer_id(store.address).decode()
-        #: Follows the save of store_async() once the `with` block is left.
+        #: Follows the save of store_async(), as soon as you have left the `with` block.
         self.ticket: SaveTicket = SaveTicket(self.storage_id)
 
     def write_tensors(
@@ -95,14 +95,22 @@ class CheckpointStore:
         *,
         metadata: Mapping[str, str] | None = None,
     ) -> None:
-        """Writes arrays, or parts of tensors as TensorPart, into the file `name`: arrays of NumPy,
-        PyTorch and others, also on CUDA devices, and all that has the buffer protocol. With
-        `shard` all ranks in step, each with what it has, perhaps nothing."""
+        """Writes arrays into a safetensors file of the checkpoint.
+
+        With `shard=True` all ranks call it in step, each with its own arrays. A rank may have none.
+
+        Args:
+            tensors: Arrays by name, or TensorPart for parts of tensors. Arrays are those of NumPy,
+                PyTorch and other packages, also on CUDA devices, and anything with the buffer
+                protocol.
+            name: The name of the file.
+            metadata: Texts to keep in the file, by name.
+        """
         write(self._store, self._callbacks, name, tensors, metadata)
 
 
 class CheckpointRestore:
-    """A checkpoint that is being read."""
+    """A checkpoint that you are reading, as restore() returns it."""
 
     def __init__(self, restore: Owned) -> None:
         self._restore = restore
@@ -110,11 +118,24 @@ class CheckpointRestore:
         self.path: pathlib.Path = as_path(library.det_checkpoint_reader_path(restore.address))
 
     def tensors(self, name: str = "model.safetensors") -> Tensors:
-        """The tensors of the file `name`, or of the files of all ranks that wrote them."""
+        """Opens the tensors of one file, or of the files that all ranks wrote under this name."""
         return tensors_of(self._restore, name)
 
 
 class CheckpointContext:
+    """Saves, restores, lists and deletes checkpoints: `context.checkpoint`.
+
+    A checkpoint becomes visible complete or not at all. Only the chief saves. With `shard=True` all
+    ranks save in step, each with its own files, and the checkpoint has the files of all of them.
+
+    Methods that save and read take these arguments:
+
+    - `metadata`: facts to keep with the checkpoint. It must have "steps_completed".
+    - `selector`: a function that gets the path of each file, and says if it takes part.
+    - `progress`: a function that gets a Progress a few times a second. If it raises an exception,
+      the call stops with that exception and leaves nothing.
+    """
+
     def __init__(self, core: Core) -> None:
         self._core = core
         self._view = core.view("checkpoint")
@@ -128,7 +149,21 @@ class CheckpointContext:
         selector: Selector | None = None,
         progress: Callable[[Progress], object] | None = None,
     ) -> str:
-        """Stores the contents of a directory as a new checkpoint and returns its storage id."""
+        """Stores the contents of a directory as a new checkpoint.
+
+        The chief calls it, or all ranks in step with `shard`. It blocks until the checkpoint is
+        durable.
+
+        Args:
+            ckpt_dir: The directory. None only with `shard`, on a rank without files.
+            metadata: A dict with "steps_completed". With `shard` the dicts of all ranks are merged.
+            shard: True if all ranks call it, each with its own files.
+            selector: Chooses the files by path. None takes all.
+            progress: Receives the progress.
+
+        Returns:
+            The storage id of the checkpoint, the same on all ranks.
+        """
         return self._upload(
             lambda *given: text("det_checkpoint_upload", *given),
             _Upload(ckpt_dir, metadata, shard, selector, progress),
@@ -143,9 +178,17 @@ class CheckpointContext:
         selector: Selector | None = None,
         progress: Callable[[Progress], object] | None = None,
     ) -> SaveTicket:
-        """As upload(), but returns once ckpt_dir may be changed: once it is copied, of which
-        `progress` is told. The rest goes on in the background. What fails there the ticket tells,
-        else the next save, else the end of the context."""
+        """Stores the contents of a directory as a new checkpoint, in the background.
+
+        It returns as soon as the files are copied. You may then change `ckpt_dir`. `progress`
+        receives the progress of the copy. The arguments are those of upload().
+
+        If the save fails later, the ticket raises the failure. If you do not ask the ticket, the
+        next save raises it, or the end of the context.
+
+        Returns:
+            A ticket that follows the save.
+        """
 
         def begin(*given: Any) -> Owned:
             address = handle("det_checkpoint_upload_async", *given)
@@ -166,8 +209,13 @@ class CheckpointContext:
     def limit_saves(
         self, *, in_flight: int = 2, limit_bytes: int = 0, refuse_when_full: bool = False
     ) -> None:
-        """How many asynchronous saves may be under way, and how many bytes they may hold back
-        together (0: no limit). One that finds no room waits, or raises BusyError."""
+        """Limits the asynchronous saves that follow. Each rank calls it for itself.
+
+        Args:
+            in_flight: The greatest number of unfinished saves.
+            limit_bytes: The greatest number of bytes of all unfinished saves together. 0: no limit.
+            refuse_when_full: True: a save without room raises BusyError. False: it waits for room.
+        """
         limits = new_struct(_abi.det_save_limits)
         limits.in_flight = in_flight
         limits.limit_bytes = limit_bytes
@@ -175,8 +223,16 @@ class CheckpointContext:
         call("det_checkpoint_limit_saves", self._view, byref(limits))
 
     def stage_saves(self, directory: Path | None, limit_bytes: int = 0) -> None:
-        """Saves of one rank wait in a directory of this machine (memory, or a disk of its own) till
-        they are stored, and are kept there as long as `limit_bytes` are enough. None ends that."""
+        """Makes saves of one rank in a directory of this machine first, and stores them from there.
+
+        It is for buckets and slow file systems. Saves of all ranks (`shard`) are not staged. Copies
+        stay there as long as `limit_bytes` allows, and later reads use them.
+
+        Args:
+            directory: A directory in memory (/dev/shm), or on a disk of this machine. None ends
+                staging.
+            limit_bytes: The greatest size of unfinished saves and kept copies together.
+        """
         folder = encoded(directory, "directory")
         options = new_struct(_abi.det_staging_options)
         options.directory = folder
@@ -191,8 +247,14 @@ class CheckpointContext:
         shard: bool = False,
         progress: Callable[[Progress], object] | None = None,
     ) -> Iterator[tuple[pathlib.Path, str]]:
-        """A directory to write into, and the storage id it will have: leaving the `with` block
-        makes it a checkpoint, an exception in it drops it."""
+        """Gives a directory to write a new checkpoint into.
+
+        At the end of the `with` block the checkpoint is stored, as by upload(). An exception in the
+        block drops it. The chief calls it, or all ranks in step with `shard`.
+
+        Yields:
+            The directory, and the storage id that the checkpoint will have.
+        """
         with self.store(metadata, shard=shard, progress=progress) as store:
             yield store.path, store.storage_id
 
@@ -204,8 +266,11 @@ class CheckpointContext:
         shard: bool = False,
         progress: Callable[[Progress], object] | None = None,
     ) -> Iterator[CheckpointStore]:
-        """A checkpoint to write into, files and tensors: leaving the `with` block makes it visible,
-        an exception in it drops it."""
+        """Gives a new checkpoint to write into: files, and tensors from memory.
+
+        At the end of the `with` block the checkpoint becomes visible. An exception in the block
+        drops it. The chief calls it, or all ranks in step with `shard`.
+        """
         callbacks = Callbacks()
         with self._begun(metadata, shard, callbacks, progress) as store:
             yield CheckpointStore(store, callbacks)
@@ -219,8 +284,11 @@ class CheckpointContext:
         shard: bool = False,
         progress: Callable[[Progress], object] | None = None,
     ) -> Iterator[CheckpointStore]:
-        """As store(), but leaving the `with` block does not wait: nothing is copied, and nobody may
-        write to the directory any more. The `ticket` of the store follows the save from there."""
+        """Gives a new checkpoint to write into, as store() does, and saves it in the background.
+
+        The end of the `with` block does not wait. Nothing is copied, so nobody may write to the
+        directory after the block. The `ticket` of the store follows the save.
+        """
         callbacks = Callbacks()
         with self._begun(metadata, shard, callbacks, progress) as store:
             written = CheckpointStore(store, callbacks)
@@ -251,7 +319,7 @@ class CheckpointContext:
         try:
             yield store
         except BaseException:
-            with contextlib.suppress(Error):  # what happened in the block is what is to be mended
+            with contextlib.suppress(Error):  # the exception of the block counts
                 interruptible(lambda: call("det_checkpoint_writer_abort", store.address))
             raise
 
@@ -264,7 +332,10 @@ class CheckpointContext:
         selector: Selector | None = None,
         progress: Callable[[Progress], object] | None = None,
     ) -> None:
-        """Copies a checkpoint into a directory, made if absent, and verifies it."""
+        """Copies a checkpoint into a directory, and verifies it. It makes a missing directory.
+
+        By default all ranks call it in step, and each machine downloads once.
+        """
         name, folder = required(storage_id, "storage_id"), required(ckpt_dir, "ckpt_dir")
         callbacks = Callbacks()
         options = _download_options(callbacks, download_mode, selector, progress)
@@ -282,7 +353,12 @@ class CheckpointContext:
         selector: Selector | None = None,
         progress: Callable[[Progress], object] | None = None,
     ) -> Iterator[pathlib.Path]:
-        """A directory to read a checkpoint from, until the `with` block is left."""
+        """Gives a directory to read a checkpoint from. It is valid until the end of the `with`
+        block.
+
+        By default all ranks call it in step, and each machine opens the checkpoint once. Only read
+        the files: in a storage on a file system they are the checkpoint itself.
+        """
         with self.restore(
             storage_id, download_mode, selector=selector, progress=progress
         ) as restore:
@@ -297,7 +373,11 @@ class CheckpointContext:
         selector: Selector | None = None,
         progress: Callable[[Progress], object] | None = None,
     ) -> Iterator[CheckpointRestore]:
-        """A checkpoint to read from, files and tensors, until the `with` block is left."""
+        """Opens a checkpoint for reading: files, and tensors. It is valid until the end of the
+        `with` block.
+
+        By default all ranks call it in step, and each machine opens the checkpoint once.
+        """
         name = required(storage_id, "storage_id")
         callbacks = Callbacks()
         options = _download_options(callbacks, download_mode, selector, progress)
@@ -313,17 +393,33 @@ class CheckpointContext:
             restore.release()
 
     def save_state(self, steps_completed: int, arrays: Mapping[str, Any]) -> str:
-        """Saves arrays of NumPy, PyTorch and others as a checkpoint, in one call, and returns its
-        storage id. In a job of several ranks all ranks in step: what they have under one name must
-        be the same."""
+        """Saves arrays in memory as a checkpoint, in one call.
+
+        In a job of several ranks all ranks call it in step. Arrays of one name must be the same on
+        all of them. It blocks until the checkpoint is durable.
+
+        Args:
+            steps_completed: The steps since the beginning of the trial.
+            arrays: Arrays of NumPy, PyTorch and other packages, by name.
+
+        Returns:
+            The storage id of the checkpoint.
+        """
         state = CBuffers(arrays, to_fill=False)
         return interruptible(
             lambda: text("det_state_save", self._view, steps_completed, state.array, state.count)
         )
 
     def load_state(self, arrays: Mapping[str, Any], storage_id: str | None = None) -> int:
-        """Fills arrays with what save_state() has stored, and returns its steps. Without an id, of
-        the checkpoint that this run begins with: 0 where there is none, and nothing is filled."""
+        """Fills arrays with the values that save_state() saved.
+
+        Without `storage_id` it reads the checkpoint from which this run resumes. If the run starts
+        from the beginning, it fills nothing and returns 0. In a job of several ranks all ranks call
+        it in step.
+
+        Returns:
+            The steps of the checkpoint.
+        """
         state = CBuffers(arrays, to_fill=True)
         name = None if storage_id is None else required(storage_id, "storage_id")
         steps = ctypes.c_int64()
@@ -333,12 +429,13 @@ class CheckpointContext:
         return steps.value
 
     def delete(self, storage_id: str) -> None:
-        """Deletes a checkpoint; one that is not there counts as deleted."""
+        """Deletes a checkpoint. A missing one counts as deleted. Any rank may call it. It
+        blocks."""
         name = required(storage_id, "storage_id")
         interruptible(lambda: call("det_checkpoint_delete", self._view, name))
 
     def get_metadata(self, storage_id: str) -> dict[str, Any]:
-        """The metadata of a checkpoint."""
+        """Returns the metadata of a checkpoint. Any rank may call it. It blocks for one request."""
         import json
 
         name = required(storage_id, "storage_id")
@@ -348,8 +445,11 @@ class CheckpointContext:
         return found
 
     def list(self) -> list[CheckpointEntry]:
-        """The checkpoints of this trial, of all its runs, that can be restored: the one of the most
-        steps first."""
+        """Lists the checkpoints of this trial that can be restored, the one with the most steps
+        first.
+
+        It has those of all runs of the trial. Any rank that reaches the master may call it.
+        """
         owned = interruptible(
             lambda: Owned(handle("det_checkpoint_list", self._view), "det_checkpoint_entries_free")
         )
@@ -369,15 +469,15 @@ def _folder(ckpt_dir: Path | None, shard: bool) -> bytes | None:
     folder = encoded(ckpt_dir, "ckpt_dir")
     if folder is None and not shard:
         raise StateError(
-            "uploading a checkpoint: ckpt_dir is None, which only one of several ranks may "
-            "say, with shard=True",
+            "uploading a checkpoint: ckpt_dir is None, which only a rank without files may give, "
+            "with shard=True",
             code=_abi.DET_E_STATE,
         )
     return folder
 
 
 def _metadata(metadata: Mapping[str, Any] | None, shard: bool) -> bytes | None:
-    if metadata is None:  # of several ranks others may say it
+    if metadata is None:  # another rank may give it
         return None if shard else b"{}"
     if not isinstance(metadata, Mapping):
         raise TypeError(f"metadata must be a dict, not {type(metadata).__name__}")

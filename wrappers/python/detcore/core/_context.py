@@ -1,4 +1,4 @@
-"""Starting and ending a run."""
+"""Starts and ends a run."""
 
 from __future__ import annotations
 
@@ -53,12 +53,40 @@ def init(
     run_wait: float = 0,
     log_level: str | int = "WARNING",
 ) -> Context:
-    """Starts a run: `with core.init() as context: ...`.
+    """Starts the run of a trial: `with core.init() as context: ...`.
 
-    The first four arguments are those of determined.core; the others are options of det_core_init()
-    and have its defaults. `journal_wait` and `close_wait` are seconds, None for no limit, and
-    `run_wait` how many to wait for the end of the run before. On
-    `stack_trace_signal` the stack of Python is printed to standard error.
+    Without a cluster and a master it opens or makes the store of this user. It makes a new
+    experiment with one trial, or resumes the trial that you name. In a job of several ranks all
+    ranks call it in step. It blocks.
+
+    Args:
+        distributed: The ranks of this job. None: this process alone.
+        checkpoint_storage: A directory, a URI, or a `checkpoint_storage` dict. None: the one of the
+            configuration, else the directory of the store.
+        preempt_mode: Sets which ranks call should_preempt(), and which one decides.
+        tensorboard_mode: Sets how TensorBoard files are kept.
+        master: The URL of a master, or the directory of a store.
+        trial_id: The trial to resume.
+        external_id: Your own name for the trial. The next start with this name resumes it.
+        external_experiment_id: On a master over HTTP, your own name for the experiment.
+        name: The name of a new experiment.
+        config: The configuration of a new experiment.
+        hparams: The hyperparameters of a new trial.
+        preempt_signals: Signals that ask this process to stop, such as [signal.SIGTERM].
+        stack_trace_signal: A signal that prints the stack of Python to standard error. None: no
+            signal.
+        capture_output: True: the output of this process also goes to the trial's log.
+        durable_reports: True: each report waits for the disk, and survives a power cut.
+        close_at_end: True: a process that ends without close() closes the run first.
+        journal_limit: The greatest size of the journal in bytes.
+        journal_wait: Seconds that a report may wait for room in the journal. None: no limit.
+        close_wait: Seconds that the end waits for the master to take the last reports. None: no
+            limit.
+        run_wait: Seconds to wait for the end of the previous run of this trial.
+        log_level: Lines of the library below this level are dropped.
+
+    Returns:
+        A context. The run starts here, and ends with the `with` block.
     """
     if distributed is not None and not isinstance(distributed, DistributedContext):
         raise TypeError(
@@ -98,14 +126,14 @@ def init(
 
 
 def _print_stack_on(number: int) -> None:
-    # What it would chain to, where there is nothing, ends the process.
+    # Without a handler before it, faulthandler would end the process after it has printed.
     previous = signal.getsignal(number)
     try:
         faulthandler.register(
             number, file=sys.__stderr__ or 2, all_threads=False, chain=callable(previous)
         )
     except (AttributeError, OSError, RuntimeError, ValueError):
-        return  # without a standard error there is nobody to tell
+        return  # without a standard error it has nowhere to print
 
 
 def _context_of(core: Core, distributed: DistributedContext | None) -> Context:
@@ -126,8 +154,11 @@ def _context_of(core: Core, distributed: DistributedContext | None) -> Context:
 
 
 class Context:
-    """The parts of a run. Entering it starts it and leaving it ends the run, in good order or, by
-    the exception on its way, as an error."""
+    """The parts of one run, as core.init() returns it. The end of its `with` block ends the run.
+
+    If an exception leaves the block, the run ends as an error. If that exception is InvalidHP, the
+    process leaves with status 0, because another start would not help.
+    """
 
     def __init__(
         self,
@@ -142,7 +173,7 @@ class Context:
         tensorboard: TensorboardContext | None = None,
     ) -> None:
         self.checkpoint = checkpoint
-        # core.init() gives them all; what a context made by hand lacks is None.
+        # core.init() gives all of them. Parts that a context made by hand lacks are None.
         self.distributed: DistributedContext = distributed  # type: ignore[assignment]
         self.preempt: PreemptContext = preempt  # type: ignore[assignment]
         self.train: TrainContext = train  # type: ignore[assignment]
@@ -155,7 +186,7 @@ class Context:
         self._is_started = False
 
     def start(self) -> None:
-        """What entering the `with` block does. Once."""
+        """Does what entering the `with` block does. Call it once."""
         if self._is_started:
             raise StateError(
                 "starting a core.Context: it was started before; make a new one with core.init()",
@@ -171,16 +202,22 @@ class Context:
         exc_val: BaseException | None = None,
         exc_tb: TracebackType | None = None,
     ) -> None:
-        """What leaving the `with` block does: carries every report to the master and tells it how
-        the run ended. A repeat does nothing."""
+        """Ends the run, as the end of the `with` block does. A second call does nothing.
+
+        It delivers every report to the master, and reports how the run ended. It blocks. Each rank
+        closes for itself.
+        """
         if self._core is not None:
             is_as_told = isinstance(exc_val, SystemExit) and exc_val.code == self.exit_status
             self._core.close(_abi.DET_OUTCOME_OK if is_as_told else _outcome(exc_type, exc_val))
 
     @property
     def exit_status(self) -> int:
-        """What the process should leave with (sys.exit()): 0; 75 where the run was told to stop
-        before its end, and continues with the next start; 1 where it failed."""
+        """The status with which the process should leave, for sys.exit().
+
+        It is 0 if nothing more is to do, and 1 if the run failed. It is 75 if the run was asked to
+        stop before its end. The next start then resumes it.
+        """
         return 0 if self._core is None else self._core.exit_status()
 
     def __enter__(self) -> Context:
@@ -198,10 +235,10 @@ class Context:
         except Exception as failure:
             if exc_type is None:
                 raise
-            # What happened first is what is to be mended.
+            # The first failure counts: it is the one to fix.
             warnings.warn(f"{failure}", RuntimeWarning, stacklevel=2)
         if exc_type is not None and issubclass(exc_type, InvalidHP):
-            # A status of failure would make a master start the trial again.
+            # After a status of failure a master would start the trial again.
             print(f"{exc_type.__name__}: {exc_val}", file=sys.stderr)
             raise SystemExit(0)
 
@@ -211,7 +248,7 @@ def _outcome(exc_type: type[BaseException] | None, exc_val: BaseException | None
         return _abi.DET_OUTCOME_OK
     if issubclass(exc_type, InvalidHP):
         return _abi.DET_OUTCOME_INVALID_HP
-    if issubclass(exc_type, GeneratorExit):  # nobody goes on with what the block is in
+    if issubclass(exc_type, GeneratorExit):  # nobody resumes the generator that the block is in
         return _abi.DET_OUTCOME_OK
     if isinstance(exc_val, SystemExit) and exc_val.code in (None, 0):
         return _abi.DET_OUTCOME_OK

@@ -1,4 +1,4 @@
-"""The det_core that all contexts of one run share."""
+"""Owns the det_core that all contexts of one run share."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 
 class Core:
-    """Owns a det_core, and with it every view: whoever uses one holds this, so that nothing is used
-    after it is released. A forked child has only a copy, which it leaves alone."""
+    """Owns a det_core, and with it every view.
+
+    Each user of a view holds this object, so that nothing is used after its release. A forked child
+    has only a copy, and leaves it alone.
+    """
 
     is_open: bool = False
 
@@ -46,12 +49,13 @@ class Core:
         _cores.add(self)
 
     def view(self, name: str) -> int:
-        """The address of what det_core_<name>() gives."""
+        """Returns the address that det_core_<name>() gives."""
         address: int = getattr(library, "det_core_" + name)(self._core.address)
         return address
 
     def close(self, outcome: int) -> None:
-        """Blocks until the last reports are with the master; a repeat does nothing."""
+        """Ends the run, and blocks until the master has the last reports. A second call does
+        nothing."""
         self.is_open = False
         core = self._core
         interruptible(lambda: call("det_core_close", core.address, outcome))
@@ -73,8 +77,11 @@ _cores: weakref.WeakSet[Core] = weakref.WeakSet()
 
 
 def _refuse_beside_the_store_of_a_parent() -> None:
-    """SQLite keeps its locks within a process, and a fork copies them as they were: a child would
-    wait for ever for one that another thread had, or take one for its own."""
+    """Refuses a run in a forked child whose parent has the store open.
+
+    SQLite keeps its locks within a process, and a fork copies their state. A child could wait
+    forever for a lock of another thread, or take a lock for its own.
+    """
     for core in list(_cores):
         if core.is_open and core.has_store and core.process != os.getpid():
             raise StateError(
@@ -87,13 +94,14 @@ def _refuse_beside_the_store_of_a_parent() -> None:
 
 @atexit.register
 def _close_after_ctrl_c() -> None:
-    """Python ends with the signal then, and not with a status that the library is told."""
+    """Closes runs after Ctrl-C: Python then ends with the signal, so the library sees no exit
+    status."""
     last = getattr(sys, "last_value", None)
     if not isinstance(last, KeyboardInterrupt) or hasattr(sys, "ps1"):
         return
     for core in list(_cores):
         if core.is_open and core.is_of_this_process():
-            with contextlib.suppress(Error):  # what is not delivered waits in the journal
+            with contextlib.suppress(Error):  # undelivered reports wait in the journal
                 core.close(_abi.DET_OUTCOME_ERROR)
 
 

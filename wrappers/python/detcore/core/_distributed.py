@@ -1,4 +1,4 @@
-"""The ranks of one job, and what they say to each other."""
+"""Connects the ranks of one job, and exchanges Python objects between them."""
 
 from __future__ import annotations
 
@@ -20,23 +20,42 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _PUB_PORT = 12360
-# A second collective costs less than a copy of this many bytes.
+# For more bytes than this, a second collective costs less than a copy.
 _BULK = 1 << 16
 
 
 class DistributedContext:
-    """The ranks of one job. Made by all of them, each with its own numbers; each waits for the
-    others. Where no number is given, the job is this process alone.
+    """The ranks of one job. All ranks make it, each with its own numbers, and it waits for all of
+    them.
 
-    Objects of any type go through gather(), allgather() and broadcast(), called by all ranks in the
-    same order. What a rank gives must be of the types that detcore.core._messages names, or it is
-    pickled; a rank believes what the others pickled, since all of them have proved that they belong
-    to the job: the kernel tells whose process it is, TCP needs DET_DISTRIBUTED_SECRET, and MPI
-    starts its ranks itself. With `allow_pickle = False`, on an instance or on the class, nothing is
-    pickled and nothing pickled is read.
+    Without numbers the job is this process alone. Methods such as from_env() take the numbers from
+    a launcher. rank counts all processes, local_rank those of one machine, and cross_rank the
+    machines. Rank 0 is the chief.
 
-    Arrays may be written to. A large one stands in the memory in which it was received, together
-    with what the other ranks gave to the same call.
+    gather(), allgather() and broadcast() exchange objects of any type. All ranks call them in the
+    same order, and each call blocks until its data is there. Objects that are not plain data, text
+    or arrays of NumPy are pickled.
+
+    A rank trusts pickled objects of other ranks, because all have proved that they belong to the
+    job. On one machine the kernel proves it. TCP needs DET_DISTRIBUTED_SECRET. MPI starts its ranks
+    itself. With `allow_pickle = False`, on an instance or on the class, nothing is pickled or
+    unpickled.
+
+    You may write to received arrays. A large array uses the memory in which it was received. That
+    memory also has what other ranks gave to the same call.
+
+    Args:
+        rank: The number of this process, from 0.
+        size: The number of processes.
+        local_rank: The number of this process on its machine, from 0.
+        local_size: The number of processes on this machine.
+        cross_rank: The number of this machine, from 0.
+        cross_size: The number of machines.
+        chief_ip: The address of rank 0, if the job has several machines.
+        pub_port: The port of rank 0.
+        pull_port: Accepted and not used, because one port is enough.
+        port_offset: A number to add to the port.
+        force_tcp: True: ranks of one machine use TCP too.
     """
 
     allow_pickle: bool = True
@@ -63,7 +82,7 @@ class DistributedContext:
         for name, number in zip(_launch.NAMES, numbers or ()):
             setattr(options, name, number)
         options.chief_ip = encoded(chief_ip or None, "chief_ip")
-        # The usual port leaves the choice to the variable INTER_TRAIN_PROCESS_COMM_PORT_1.
+        # With the usual port, the variable INTER_TRAIN_PROCESS_COMM_PORT_1 decides.
         port = _launch.checked_integer("pub_port", pub_port, _launch.LARGEST_PORT)
         options.pub_port = 0 if port == _PUB_PORT else port
         _launch.checked_integer("pull_port", pull_port, _launch.LARGEST_PORT)  # one port is enough
@@ -91,37 +110,46 @@ class DistributedContext:
 
     @classmethod
     def from_horovod(cls, hvd: Any, chief_ip: str | None = None) -> Self:
-        """From a module of Horovod, such as horovod.torch, after its init()."""
+        """Takes the ranks from a module of Horovod, such as horovod.torch, after its init()."""
         return cls(chief_ip=chief_ip, **_launch.numbers_of_horovod(hvd))
 
     @classmethod
     def from_deepspeed(cls, chief_ip: str | None = None) -> Self:
-        """From the variables that DeepSpeed's launcher sets."""
+        """Takes the ranks from the variables that DeepSpeed's launcher sets."""
         return cls(chief_ip=chief_ip, **_launch.numbers_of_variables(_launch.DEEPSPEED))
 
     @classmethod
     def from_torch_distributed(cls, chief_ip: str | None = None) -> Self:
-        """From the variables that torchrun sets."""
+        """Takes the ranks from the variables that torchrun sets."""
         return cls(chief_ip=chief_ip, **_launch.numbers_of_variables(_launch.TORCH))
 
     @classmethod
     def from_tf_config(cls) -> tuple[Self, Any]:
-        """From the variable TF_CONFIG, without which the job is one process; and the strategy of
-        TensorFlow for such a job."""
+        """Takes the ranks from the variable TF_CONFIG. Without it the job is this process alone.
+
+        Returns:
+            The ranks, and TensorFlow's strategy for such a job.
+        """
         tensorflow = _launch.tensorflow()
         context = cls._joined(lambda: handle("det_distributed_from_tf_config"))
         return context, _launch.strategy_of(tensorflow, context.size)
 
     @classmethod
     def from_mpi(cls, comm: Any) -> Self:
-        """The ranks of a communicator of mpi4py, such as MPI.COMM_WORLD; they meet over MPI. Close
-        the context before MPI is finalised."""
+        """Takes the ranks from a communicator of mpi4py, such as MPI.COMM_WORLD. They meet over
+        MPI.
+
+        Close the context before MPI is finalised.
+        """
         return cls._joined(_mpi.joining(comm))
 
     @classmethod
     def from_env(cls) -> Self:
-        """Recognises the launcher: Horovod, torchrun, DeepSpeed, TF_CONFIG, an MPI, Slurm. Without
-        any, the job is this process alone."""
+        """Recognises the launcher, and takes the ranks from its variables.
+
+        It knows Horovod, torchrun, DeepSpeed, TF_CONFIG, MPI and Slurm. Without any of them the job
+        is this process alone.
+        """
         if _launch.is_under_mpi():
             stay_on_this_thread()
         try:
@@ -130,39 +158,45 @@ class DistributedContext:
             raise MissingVariableError(failure.message, code=failure.code) from None
 
     def get_rank(self) -> int:
+        """Returns the number of this process, from 0."""
         return self.rank
 
     def get_size(self) -> int:
+        """Returns the number of processes."""
         return self.size
 
     def get_local_rank(self) -> int:
+        """Returns the number of this process on its machine, from 0."""
         return self.local_rank
 
     def get_num_agents(self) -> int:
+        """Returns the number of machines."""
         return self.cross_size
 
     def gather(self, stuff: Any) -> list[Any] | None:
-        """The chief gets everybody's stuff, in the order of ranks; the others get None."""
+        """Gives the chief the objects of all ranks, in the order of ranks. Other ranks get None."""
         return self._gather("gather", stuff) if self.size > 1 else [stuff]
 
     def gather_local(self, stuff: Any) -> list[Any] | None:
-        """As gather(), among the ranks of this machine."""
+        """Gives the first rank of this machine the objects of its ranks, as gather() does for all
+        ranks."""
         return self._gather("gather_local", stuff) if self.local_size > 1 else [stuff]
 
     def allgather(self, stuff: Any) -> list[Any]:
-        """Everybody gets everybody's stuff, in the order of ranks."""
+        """Gives every rank the objects of all ranks, in the order of ranks."""
         return self._allgather("allgather", stuff) if self.size > 1 else [stuff]
 
     def allgather_local(self, stuff: Any) -> list[Any]:
-        """As allgather(), among the ranks of this machine."""
+        """Gives every rank of this machine the objects of its ranks, as allgather() does for all
+        ranks."""
         return self._allgather("allgather_local", stuff) if self.local_size > 1 else [stuff]
 
     def broadcast(self, stuff: Any) -> Any:
-        """Everybody gets the chief's stuff; what others give is ignored."""
+        """Gives every rank the chief's object. Arguments of other ranks are ignored."""
         return self._broadcast("broadcast", self.rank, stuff) if self.size > 1 else stuff
 
     def broadcast_local(self, stuff: Any = None) -> Any:
-        """As broadcast(), from the first rank of this machine to its others."""
+        """Gives every rank of this machine the object of its first rank."""
         if self.local_size < 2:
             return stuff
         return self._broadcast("broadcast_local", self.local_rank, stuff)
@@ -227,8 +261,11 @@ class DistributedContext:
         return self._job
 
     def close(self) -> None:
-        """Leaves the job; a repeat does nothing. Does not wait for the others, whose later
-        collectives fail. A core that was made with this context stays in the job until its end."""
+        """Leaves the job. It does not wait for other ranks, whose later collectives fail.
+
+        A second call does nothing. A run that was started with this context stays in the job until
+        its end.
+        """
         self._job = None
 
     def __enter__(self) -> Self:

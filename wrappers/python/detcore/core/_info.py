@@ -1,4 +1,4 @@
-"""What is known about this run before it begins to train."""
+"""Reads the facts about this run that are known before it trains."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from detcore.errors import CorruptError
 
 FILES = "/run/determined/info"
 
-# The facts of cluster.json and of trial.json, the variables that have the same, and whether those
-# are JSON.
+# The facts of cluster.json and of trial.json, the variables with the same facts, and True if a
+# variable has JSON.
 _CLUSTER = {
     "master_url": ("DET_MASTER", False),
     "cluster_id": ("DET_CLUSTER_ID", False),
@@ -38,7 +38,7 @@ _TRIAL = {
 
 
 class TrialInfo:
-    """The trial that this process works for."""
+    """The trial that this process trains."""
 
     def __init__(
         self,
@@ -55,13 +55,13 @@ class TrialInfo:
         self.trial_id = trial_id
         self.experiment_id = experiment_id
         self.trial_seed = trial_seed
-        #: The values chosen for this trial, nested as in the configuration.
+        #: The hyperparameters of this trial, nested as in the configuration.
         self.hparams = hparams
         #: The configuration of the experiment.
         self.config = config
-        #: Of the latest checkpoint.
+        #: The steps of the latest checkpoint.
         self.steps_completed = steps_completed
-        #: How often the trial was started, this time included.
+        #: The number of starts of the trial, this one included.
         self.trial_run_id = trial_run_id
         self.debug = debug
         self.inter_node_network_interface = inter_node_network_interface
@@ -71,7 +71,8 @@ class TrialInfo:
 
 
 class ClusterInfo:
-    """The task that this process is, and where. What nobody said is "" or empty."""
+    """The task that this process belongs to, and its place in a cluster. Unknown facts are "" or
+    empty."""
 
     def __init__(
         self,
@@ -97,6 +98,7 @@ class ClusterInfo:
 
     @property
     def trial(self) -> TrialInfo:
+        """The trial of this process. RuntimeError if the task is not a trial."""
         if self._trial is None:
             raise RuntimeError(
                 f"there is no trial: this process is a task of type {self.task_type!r}"
@@ -105,7 +107,8 @@ class ClusterInfo:
 
     @property
     def latest_checkpoint(self) -> str | None:
-        """The checkpoint to resume from, of a trial; None: from nothing."""
+        """The storage id of the checkpoint from which the trial resumes. None: it starts from the
+        beginning."""
         return self._latest_checkpoint if self._trial is not None else None
 
     @property
@@ -116,14 +119,17 @@ class ClusterInfo:
 
     @property
     def container_addrs(self) -> list[str]:
+        """The addresses of all containers of this task."""
         return list(self._met("container_addrs", ["127.0.0.1"]))
 
     @property
     def container_rank(self) -> int:
+        """The number of this container, from 0."""
         return int(self._met("container_rank", 0))
 
     @property
     def container_slot_counts(self) -> list[int]:
+        """The number of slots of each container."""
         return list(self._met("container_slot_counts", [len(self.slot_ids)]))
 
     def _met(self, name: str, alone: Any) -> Any:
@@ -134,8 +140,10 @@ class ClusterInfo:
 
 
 def get_cluster_info() -> ClusterInfo | None:
-    """What a cluster, or `det run`, told this process; None where neither started it. Asks nobody
-    and starts nothing."""
+    """Returns the facts that a cluster or `det run` gave this process. None if neither started it.
+
+    It contacts no master, and starts nothing.
+    """
     folder = os.environ.get("DET_INFO_DIR") or FILES
     facts = _from_file(f"{folder}/cluster.json")
     if facts is None:
@@ -150,7 +158,8 @@ def get_cluster_info() -> ClusterInfo | None:
 
 
 def of_run(text: str, config: str) -> ClusterInfo:
-    """From what det_info_json() and det_info_config_json() say, over what the cluster says."""
+    """Makes the facts of a run, from det_info_json() and det_info_config_json(), over those of a
+    cluster."""
     run = {**json.loads(text), "config": json.loads(config)}
     before = get_cluster_info()
     facts = {**(vars(before) if before is not None else {}), **run, "master_url": run["master"]}
@@ -191,7 +200,7 @@ def _from_file(file: str) -> dict[str, Any] | None:
         facts = json.loads(text)
     except ValueError:
         facts = None
-    if not isinstance(facts, dict):  # it is not quoted: it may hold a token
+    if not isinstance(facts, dict):  # the message does not quote it: it may hold a token
         raise CorruptError(
             f"reading '{file}': it is no whole JSON object; a cluster writes this file before it "
             "starts the process"
@@ -212,7 +221,7 @@ def _from_variables() -> ClusterInfo | None:
 
 
 def _of_store(trial: dict[str, Any]) -> dict[str, Any]:
-    """Hyperparameters and configuration that are too large for a variable."""
+    """Reads hyperparameters and configuration that are too large for a variable."""
     from detcore._capi import handle, library, text
 
     client = handle("det_client_open", None)

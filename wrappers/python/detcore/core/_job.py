@@ -1,4 +1,4 @@
-"""The handle of a job that this process is a rank of."""
+"""Owns the handle of a job that this process is a rank of."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
 
 class Job:
-    """Released when nobody holds it any more: a context, a core, or a call that was interrupted and
-    is still waiting."""
+    """The handle of a job. It is released when nobody holds it any more.
+
+    Holders are a context, a core, or a call that was interrupted and still waits.
+    """
 
     def __init__(self, join: Callable[[], int]) -> None:
-        # Of its own: ranks that are threads may wait at the same time.
+        # Each has a separate lock: ranks that are threads may wait at the same time.
         signals = _look_at_signals()
         next(signals)
         goes_on = _abi.det_wait_callback(signals.send)
@@ -38,7 +40,8 @@ class Job:
         return number
 
     def collective(self, name: str, message: bytes | Part | None) -> Messages:
-        """Called on this thread, which MPI may be for and which no other has to wake."""
+        """Runs a collective on this thread. MPI may allow only this thread, and no other has to
+        wake."""
         data: int | bytes | None
         if isinstance(message, Part):
             data, size = message.address, message.size
@@ -50,22 +53,25 @@ class Job:
         if function(self.address, data, size, byref(out), argument) < 0:
             raise failure_of(error) from None
         messages = Messages(out.value or 0)
-        if _raised:  # all ranks had come meanwhile
+        if _raised:  # all ranks came in the meantime
             raise _raised.pop()
         return messages
 
 
 def failure_of(error: _abi.det_error) -> BaseException:
-    """Of a call that waited for other ranks on this thread: also what the handler of a signal
-    raised meanwhile."""
+    """Returns the exception of a call that waited for other ranks on this thread.
+
+    If the handler of a signal raised an exception in that time, it is that one.
+    """
     return _raised.pop() if error.code == _abi.DET_E_CALLBACK and _raised else from_c(error)
 
 
 def _look_at_signals() -> Generator[int, None, None]:
-    """Answers 0, or -1 when the handler of a signal raised something, as that of Ctrl-C does.
+    """Yields 0, or -1 after the handler of a signal has raised an exception, such as
+    KeyboardInterrupt.
 
-    Python runs handlers as soon as it is called. A function would be left before its `try` begins;
-    this one is inside of it when it goes on.
+    Python runs handlers at the very start of a call. It would leave a function before its `try`
+    begins. A generator is inside its `try` when it continues.
     """
     while True:
         try:
@@ -85,6 +91,6 @@ os.register_at_fork(after_in_child=_jobs.clear)
 
 @atexit.register
 def _ask_no_more() -> None:
-    # A thread that still waits must not come back to an interpreter that is gone.
+    # A thread that still waits must not return to an interpreter that is gone.
     for job in list(_jobs):
         call("det_distributed_set_wait_callback", job.address, _abi.det_wait_callback(), None)

@@ -1,4 +1,4 @@
-"""What launchers say of the ranks that they start."""
+"""Reads the numbers of ranks from the variables of launchers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TORCH = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "
 
 _LARGEST = (1 << 31) - 1
 LARGEST_PORT = (1 << 16) - 1
-# Each MPI's launcher sets one of them.
+# The launcher of each MPI sets one of them.
 _OF_MPI = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MV2_COMM_WORLD_SIZE")
 
 
@@ -40,7 +40,7 @@ def numbers_of_variables(names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def numbers_of_horovod(hvd: Any) -> dict[str, Any]:
-    """Releases before 0.20 do not know the machines, but their launcher does."""
+    """Releases of Horovod before 0.20 do not know the machines, but their launcher does."""
     return {
         name: getattr(hvd, name)() if hasattr(hvd, name) else variable("HOROVOD_" + name.upper())
         for name in NAMES
@@ -48,7 +48,7 @@ def numbers_of_horovod(hvd: Any) -> dict[str, Any]:
 
 
 def checked(numbers: dict[str, Any]) -> Numbers | None:
-    """Nothing where no number is given: one process."""
+    """Returns None if no number is given: the job is one process."""
     given = [name for name in NAMES if numbers[name] is not None]
     if not given:
         return None
@@ -102,7 +102,7 @@ def tensorflow() -> Any:
 
 
 def strategy_of(tensorflow: Any, workers: int) -> Any:
-    """How TensorFlow is to train on so many machines, and on the GPUs of this one."""
+    """Returns TensorFlow's strategy for these machines, and for the GPUs of this one."""
     distribute = tensorflow.distribute
     if workers > 1:
         return distribute.MultiWorkerMirroredStrategy()

@@ -1,4 +1,4 @@
-"""Memory that is not copied between Python and the library."""
+"""Shares memory between Python and the library, without copies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from detcore._capi import library
 
 
 class Part(NamedTuple):
-    """Some bytes; `owner` keeps them."""
+    """Some bytes in memory. `owner` keeps them alive."""
 
     address: int
     size: int
@@ -19,7 +19,7 @@ class Part(NamedTuple):
         return ctypes.string_at(self.address, self.size)
 
     def view(self) -> Any:
-        """As something with the buffer protocol."""
+        """Returns the bytes as an object with the buffer protocol."""
         view = (ctypes.c_char * self.size).from_address(self.address)
         view._owner = self.owner  # type: ignore[attr-defined]
         return view
@@ -30,12 +30,12 @@ def part_of_bytes(data: bytes) -> Part:
 
 
 def part_of_bytearray(data: bytearray) -> Part:
-    held = (ctypes.c_char * len(data)).from_buffer(data)  # and so it cannot be resized
+    held = (ctypes.c_char * len(data)).from_buffer(data)  # so it cannot be resized
     return Part(ctypes.addressof(held), len(data), held)
 
 
 def array_over(part: Part, dtype: Any) -> Any:
-    """A flat array of NumPy, which may be written to. It keeps the part."""
+    """Returns a flat, writable array of NumPy over the bytes. It keeps the part alive."""
     import numpy
 
     return numpy.asarray(_OfArray(part, dtype))
@@ -53,7 +53,8 @@ class _OfArray:
 
 
 class Messages:
-    """What a collective answered: one message a rank, until the last part of them is gone."""
+    """The messages that a collective returned, one from each rank. They live as long as any part of
+    them."""
 
     def __init__(self, address: int) -> None:
         self._address = address
@@ -72,6 +73,6 @@ class Messages:
         address = library.det_messages_data(self._address, index, ctypes.byref(size))
         return Part(address or 0, size.value, self)
 
-    # At the end of the interpreter what stands around it may be gone before it.
+    # At the end of the interpreter, the globals of this module may be gone already.
     def __del__(self, free: Any = library.det_messages_free) -> None:
         free(self._address)

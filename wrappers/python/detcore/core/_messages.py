@@ -1,11 +1,11 @@
-"""What ranks say to each other: Python objects as bytes.
+"""Encodes Python objects as bytes, for other ranks.
 
 None, bool, int, float, str, bytes, bytearray, list, tuple, dict, and NumPy's arrays and scalars
-have a form of their own, which anybody may read safely; a memoryview comes out as bytes. All other
-objects are pickled, unless that is refused.
+have a separate form, which is safe to read. A memoryview becomes bytes. All other objects are
+pickled, unless that is not allowed.
 
-A message is a head and its bulk: a value of more than `bulk_above` bytes is not copied into the
-head, which only says that it follows.
+A message is a head and its bulk. A value of more than `bulk_above` bytes is not copied into the
+head, which only announces it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _SIZE = struct.Struct("<Q")
 _INTEGER = struct.Struct("<q")
 _FLOAT = struct.Struct("<d")
 _IN_BULK = 1 << 63
-# Up to so many numbers are written one by one.
+# Up to this number of values, each is written separately.
 _FEW = 3
-# Of arrays whose bytes say all: of bools, numbers, texts, bytes and times.
+# The kinds of arrays that are complete in their bytes: bools, numbers, texts, bytes and times.
 _PLAIN_KINDS = "biufcSUmM"
 
 
@@ -37,7 +37,8 @@ class Message(NamedTuple):
 
 
 def encode(value: Any, *, bulk_above: int | None, allow_pickle: bool) -> Message:
-    """With None for `bulk_above` all is in the head. Raises what pickle does."""
+    """Encodes a value. If `bulk_above` is None, everything is in the head. It raises what pickle
+    raises."""
     writer = _Writer(sys.maxsize if bulk_above is None else bulk_above, allow_pickle)
     writer.write(value)
     writer.out[0] = _COUNT.pack(len(writer.bulk))
@@ -45,13 +46,13 @@ def encode(value: Any, *, bulk_above: int | None, allow_pickle: bool) -> Message
 
 
 def encode_failure(exception: BaseException) -> Message:
-    """What a rank sends that cannot send what it was given."""
+    """Encodes the message of a rank that cannot send its value."""
     text = f"{type(exception).__name__}: {exception}".encode("utf-8", "replace")
     return Message(_COUNT.pack(0) + b"x" + _SIZE.pack(len(text)) + text, [])
 
 
 def bulk_count(head: bytes) -> int:
-    """How many parts follow."""
+    """Returns the number of parts that follow the head."""
     if len(head) < _COUNT.size:
         raise _corrupt("it is empty")
     count: int = _COUNT.unpack_from(head)[0]
@@ -59,7 +60,7 @@ def bulk_count(head: bytes) -> int:
 
 
 def decode(message: Message, *, allow_pickle: bool) -> Any:
-    """Arrays in bulk stand in the memory of their part, which they keep; all else is copied."""
+    """Decodes a message. Arrays in bulk use the memory of their part. Everything else is copied."""
     reader = _Reader(message, allow_pickle)
     try:
         value = reader.read()

@@ -1,4 +1,4 @@
-"""Joining the ranks of a communicator of mpi4py, through libdetcore-mpi."""
+"""Joins the ranks of a communicator of mpi4py, through libdetcore-mpi."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ SONAME = "libdetcore-mpi.so.0"
 
 
 def joining(comm: Any) -> Callable[[], int]:
-    """What joins the ranks of a communicator, and gives the address of the handle."""
+    """Returns a function that joins the ranks of a communicator and gives the address of the
+    handle."""
     try:
         from mpi4py import MPI
     except ImportError as failure:
@@ -31,7 +32,7 @@ def joining(comm: Any) -> Callable[[], int]:
     if MPI.Query_thread() < MPI.THREAD_SERIALIZED:
         stay_on_this_thread()
     function = loaded.det_distributed_from_mpi
-    # A pointer in Open MPI, a number in MPICH.
+    # The handle is a pointer in Open MPI, and a number in MPICH.
     is_pointer = MPI._sizeof(MPI.Comm) == ctypes.sizeof(ctypes.c_void_p)
     function.argtypes = [
         ctypes.c_void_p if is_pointer else ctypes.c_int,

@@ -1,4 +1,4 @@
-"""The options of core.init() as the library takes them, and what is wrong with them."""
+"""Converts and checks the options of core.init() for the library."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ _LOG_LEVELS = {10: "DEBUG", 20: "INFO", 30: "WARNING", 40: "ERROR", 50: "ERROR"}
 
 
 def text(value: Any, what: str) -> str | None:
-    """Text or a path, as it is in JSON."""
+    """Returns text, or a path as text, for JSON."""
     given = encoded(value, what)
     return None if given is None else os.fsdecode(given)
 
 
 def name_of_program(config: Any) -> str | None:
-    """Of the script, where nothing else names a new experiment: to the library it is python3."""
+    """Returns the name of the script, if nothing else names a new experiment.
+
+    The library itself would only see python3.
+    """
     script = sys.argv[0] if sys.argv else ""
     if script in ("", "-", "-c", "-m") or os.environ.get("DET_EXPERIMENT_CONFIG"):
         return None
@@ -38,7 +41,7 @@ def optional_integer(value: Any, what: str) -> int | None:
 
 
 def json_object(value: Any, what: str) -> str | None:
-    """A dict, or one as JSON text already."""
+    """Returns a dict as JSON. The value may be JSON text already."""
     if value is None or isinstance(value, str):
         return value
     if not isinstance(value, Mapping):
@@ -55,7 +58,7 @@ def storage(value: Any) -> str | None:
 
 
 def log_level(value: Any) -> str:
-    """A name, or a level of Python's logging."""
+    """Returns the name of a level, which may be a number of Python's logging."""
     name = _LOG_LEVELS.get(value) if isinstance(value, int) else value
     if not isinstance(name, str) or name.upper() not in _LOG_LEVELS.values():
         raise ValueError(
@@ -74,7 +77,7 @@ def signals(values: Any) -> list[int]:
         ) from None
 
 
-# faulthandler has those of errors for itself, and the other two nobody can handle.
+# faulthandler reserves those of errors, and no program can handle the other two.
 _NOT_FOR_STACKS = {"SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGKILL", "SIGSEGV", "SIGSTOP"}
 
 

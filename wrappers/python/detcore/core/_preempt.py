@@ -1,4 +1,4 @@
-"""Being asked to stop: pause, cancel, a scheduler, a spot machine."""
+"""Asks if the run should stop: after a pause, a cancel, or a notice from a scheduler."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 
 
 class PreemptMode(enum.Enum):
-    """Who calls should_preempt(), and who decides."""
+    """Says which ranks call should_preempt(), and which one decides."""
 
-    #: All ranks in step; the chief decides for all.
+    #: All ranks call it in step. The chief decides for all.
     WorkersAskChief = "WORKERS_ASK_CHIEF"
-    #: The chief alone.
+    #: Only the chief calls it.
     ChiefOnly = "CHIEF_ONLY"
-    #: Each rank for itself; answers may differ in time.
+    #: Each rank asks for itself. Their answers may differ in time.
     WorkersAskMaster = "WORKERS_ASK_MASTER"
 
 
 class PreemptContext:
+    """Asks if this run should stop now: `context.preempt`."""
+
     def __init__(self, core: Core) -> None:
         self._core = core
         self._view = ctypes.c_void_p()
@@ -40,11 +42,15 @@ class PreemptContext:
         self._view.value = self._core.view("preempt")
 
     def should_preempt(self, auto_ack: bool = True) -> bool:
-        """Whether to stop now: save a checkpoint and leave. Cheap enough for every batch.
+        """Returns True if the run should stop now. Then save a checkpoint and leave.
 
-        The first True tells the master as well that this process leaves unfinished and expects to
-        be started again. Whoever passes `auto_ack=False` and then leaves calls
-        acknowledge_preemption_signal() first.
+        It is cheap enough for every batch. In a job of several ranks the preempt mode of
+        core.init() says which ranks call it. Once the answer is True, it stays True.
+
+        Args:
+            auto_ack: True: the first True also tells the master that this process leaves unfinished
+                and should be started again. False: call acknowledge_preemption_signal() before you
+                leave.
         """
         if not self._is_alone:
             return self._ask(auto_ack)
@@ -61,7 +67,8 @@ class PreemptContext:
         return bool(status)
 
     def _ask(self, auto_ack: bool) -> bool:
-        """Of the chief, where waiting looks at signals, or with a request to the master."""
+        """Asks the chief or the master. This is the slow way: it may wait, and it handles
+        signals."""
         name = "det_preempt_should_preempt" + ("" if auto_ack else "_no_ack")
         argument, error = new_error()
         status: int = getattr(library, name)(self._view, argument)
@@ -71,14 +78,23 @@ class PreemptContext:
         return bool(status)
 
     def acknowledge_preemption_signal(self) -> None:
-        """Tells the master that this process leaves unfinished and expects to be started again.
-        Refused while nobody asked it to stop."""
+        """Tells the master that this process leaves unfinished and should be started again.
+
+        One rank is enough. It blocks for one request.
+
+        Raises:
+            StateError: Nobody has asked the run to stop.
+        """
         interruptible(
             lambda: self._call("acknowledge_preemption_signal()", "det_preempt_acknowledge")
         )
 
     def request(self) -> None:
-        """Asks from inside the process, as a pause from outside would."""
+        """Asks this run to stop, from inside the process. The effect is that of a pause from
+        outside.
+
+        It does not block. Any rank may call it.
+        """
         status = library.det_preempt_request(self._view)
         if status < 0:
             _, error = new_error()

@@ -1,4 +1,4 @@
-"""System metrics while training."""
+"""Reports system metrics while the program trains."""
 
 from __future__ import annotations
 
@@ -15,14 +15,22 @@ if TYPE_CHECKING:
 
 
 class ProfilerContext:
+    """Turns the sampling of system metrics on and off: `context.profiler`."""
+
     def __init__(self, core: Core) -> None:
         self._view = core.view("profiler")
         self._is_on = False
 
     def on(self, sampling_interval: float = 1, samples_per_report: int = 10) -> None:
-        """Samples GPUs, CPU, memory, disks, network and the trial's processes every
-        `sampling_interval` seconds, on the first rank of each machine, and reports the average of
-        every `samples_per_report` samples. Does nothing while already on."""
+        """Starts to sample GPUs, CPU, memory, disks, network and the trial's processes.
+
+        Any rank may call it, but only the first rank of each machine samples. It does not block. It
+        does nothing if the profiler is on already.
+
+        Args:
+            sampling_interval: Seconds between samples, at least 0.1.
+            samples_per_report: The number of samples that are averaged into one report.
+        """
         if self._is_on:
             return
         interval = real(sampling_interval, "sampling_interval")
@@ -40,7 +48,7 @@ class ProfilerContext:
         self._is_on = True
 
     def off(self) -> None:
-        """Stops sampling, and reports what was sampled since the last report. Does nothing while
+        """Stops sampling, and reports the samples since the last report. It does nothing if it is
         off."""
         self._is_on = False
         interruptible(lambda: call("det_profiler_off", self._view))

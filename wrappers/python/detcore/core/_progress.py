@@ -1,4 +1,4 @@
-"""Calls that take long: how far they are, and how Ctrl-C ends them."""
+"""Reports the progress of long calls, and lets Ctrl-C end them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from detcore._interruptible import Answer, interruptible
 
 
 class Progress(NamedTuple):
-    """How far a call that takes long has come. Of the totals what is known so far; -1: nothing."""
+    """The progress of a long call. The totals are what is known so far; -1 is unknown."""
 
     bytes: int
     total_bytes: int
@@ -20,9 +20,9 @@ class Progress(NamedTuple):
 
 
 def cancellable(callbacks: Callbacks, work: Callable[[], Answer]) -> Answer:
-    """Ctrl-C does not only end the wait: the call ends, too, and leaves nothing behind."""
+    """Runs `work` so that Ctrl-C also ends the call itself, which then leaves nothing."""
 
-    has_ended = False  # by itself, so that another call may follow
+    has_ended = False  # without an interruption, so that another call may follow
 
     def guarded() -> Answer:
         nonlocal has_ended
@@ -43,7 +43,8 @@ def cancellable(callbacks: Callbacks, work: Callable[[], Answer]) -> Answer:
 def follow(
     options: Any, callbacks: Callbacks, progress: Callable[[Progress], object] | None
 ) -> None:
-    """Lets options of C tell `progress`, or nobody: it is how a call is cancelled, too."""
+    """Sets `progress` in options of C. Without it the callback is still needed, to cancel the
+    call."""
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be a callable, not {type(progress).__name__}")
 

@@ -1,4 +1,4 @@
-"""Named phases of a program, by which the library sums up where the time goes."""
+"""Times the named phases of a program."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from detcore.errors import from_c
 
 
 class Region(contextlib.ContextDecorator):
-    """A phase: `with region:`, or a decorator of a function. Any number of threads may be in it."""
+    """A phase of the program: `with region:`, or a decorator of a function.
+
+    Any number of threads may be in it at the same time.
+    """
 
     def __init__(self, view: int, name: str) -> None:
         number = ctypes.c_int32()
         call("det_train_name_region", view, required(name, "the name of a region"), byref(number))
-        # Converted once.
+        # The name is converted once.
         self._arguments = ctypes.c_void_p.from_param(view), number
         self._begin = library.unconverted("det_train_begin_region")
         self._end = library.unconverted("det_train_end_region")
@@ -29,7 +32,7 @@ class Region(contextlib.ContextDecorator):
         return self
 
     def __exit__(self, failed: Any, *_: object) -> None:
-        # Where the phase failed, that is what the caller is to learn.
+        # If the phase failed, the caller should get that exception.
         if self._end(*self._arguments, None) != _abi.DET_OK and failed is None:
             self._fail(self._end)
 

@@ -1,8 +1,8 @@
-"""The fast way of a report: a struct for C that is made once for a set of names.
+"""Makes repeated reports fast: a struct for C is made once for each set of names.
 
-A training loop reports the same few names again and again. What C needs of them is kept: then a
-report is writing its values in place, and one call without conversions. A struct is taken out of
-its list while it is filled, so threads and signal handlers never meet in one.
+A training loop reports the same few names again and again. The struct stays, so a report only
+writes its values and makes one call without conversions. While a struct is being filled, it is out
+of its list. So threads and signal handlers never share one.
 """
 
 from __future__ import annotations
@@ -17,27 +17,30 @@ from detcore import _abi
 from detcore._capi import encoded, library, new_error, new_struct
 from detcore.errors import from_c
 
-# As many sets of names as a group may have; a program that makes up names has no use for structs.
+# The most sets of names that a group keeps. A program that invents names gains nothing from them.
 _MOST = 64
 
-# Takes the steps and the metrics; False: nothing was reported, since a value is not a number.
+# Takes the steps and the metrics. False: nothing was reported, because a value is not a number.
 Send = Callable[[int, Mapping[str, Any]], bool]
-# What is written, the arguments of the call, and what it fills in.
+# The report, its values, the two arguments of the call, and the error that it fills in.
 _Report = tuple[Any, Any, Any, Any, _abi.det_error]
 
 
 class Reports:
-    """Those of one group of a det_train_context."""
+    """The structs of one group of a det_train_context."""
 
     def __init__(self, view: int, group: str) -> None:
         self._view = ctypes.c_void_p.from_param(view)  # converted once
         self._group = encoded(group, "the group of metrics")
-        #: By the names that were prepared.
+        #: Each sender, by the names that were prepared.
         self.senders: dict[tuple[str, ...], Send] = {}
 
     def send(self, steps_completed: int, metrics: Mapping[str, Any]) -> bool:
-        """Reports numbers under names that were prepared. False: nothing was reported, since they
-        are other names, or not numbers."""
+        """Reports numbers under prepared names.
+
+        It returns False and reports nothing if the names are not prepared or a value is not a
+        number.
+        """
         try:
             return self.senders[tuple(metrics)](steps_completed, metrics)
         except (KeyError, TypeError):
@@ -70,8 +73,11 @@ class Reports:
 
 @functools.cache
 def _sender(count: int) -> Callable[..., Send]:
-    """Makes the functions that send `count` values: with all of them in one assignment, since a
-    loop costs as much as the call. `free` has the structs that nobody uses now."""
+    """Makes the functions that send `count` values.
+
+    All values are in one assignment, because a loop costs as much as the call. `free` has the
+    structs that nobody uses at the moment.
+    """
     steps = _abi.det_report.steps_completed.offset // 8
     first, words = _abi.det_metric.value.offset // 8, ctypes.sizeof(_abi.det_metric) // 8
     places = range(first, first + words * count, words)

@@ -1,4 +1,4 @@
-"""What the search asks this trial to train."""
+"""Gets from the search how far this trial should train."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 class SearcherMode(enum.Enum):
-    """Who calls operations()."""
+    """Says which ranks call operations()."""
 
-    #: All ranks in step; the chief asks the master.
+    #: All ranks call it in step. The chief asks the master.
     WorkersAskChief = "WORKERS_ASK_CHIEF"
-    #: The chief alone.
-    ChiefOnly = "CHEIF_ONLY"  # as determined.core spells it
+    #: Only the chief calls it.
+    ChiefOnly = "CHEIF_ONLY"  # the spelling of determined.core
 
 
 class Unit(enum.Enum):
-    """What lengths are counted in."""
+    """The unit of all lengths of a search."""
 
     EPOCHS = "EPOCHS"
     RECORDS = "RECORDS"
@@ -48,7 +48,8 @@ _UNITS = {
 
 
 class SearcherOperation:
-    """A request: train up to a length, validate, report. Only the chief reports."""
+    """One request of the search: train up to a length, validate, and report. Only the chief
+    reports."""
 
     def __init__(self, core: Core, address: int) -> None:
         self._core = core
@@ -58,19 +59,24 @@ class SearcherOperation:
 
     @property
     def length(self) -> int:
-        """How far to train, counted from the very beginning of the trial."""
+        """The length to train to, counted from the beginning of the trial."""
         return self._length
 
     def report_progress(self, length: float) -> None:
-        """Shows how far training has come, in the unit of `length`."""
+        """Reports how far training has come, in the unit of `length`. It does not block."""
         call("det_searcher_op_report_progress", self._address, real(length, "length"))
 
     def report_completed(self, searcher_metric: Any) -> None:
-        """Completes the operation with the metric that is searched over: a number, or any JSON for
-        a search method of one's own. Once."""
+        """Completes the operation with the metric of the search. Call it once, on the chief.
+
+        It blocks until the master has this report and all earlier ones.
+
+        Args:
+            searcher_metric: A number. For your own search method it may be any JSON value.
+        """
         text = encode(searcher_metric, "searcher_metric")
         metric = json.loads(text)
-        if isinstance(metric, float):  # also one that JSON has not, such as infinity
+        if isinstance(metric, float):  # also infinity and NaN, which JSON does not have
             interruptible(lambda: self._complete("", metric))
         else:
             interruptible(lambda: self._complete("_json", text))
@@ -81,6 +87,8 @@ class SearcherOperation:
 
 
 class SearcherContext:
+    """Gets from the search how far to train: `context.searcher`."""
+
     def __init__(self, core: Core) -> None:
         self._core = core
         self._view = core.view("searcher")
@@ -90,12 +98,18 @@ class SearcherContext:
     def operations(
         self, searcher_mode: SearcherMode = SearcherMode.WorkersAskChief, auto_ack: bool = True
     ) -> Iterator[SearcherOperation]:
-        """What to train, one operation after the other; each must be completed before the next. At
-        the end the master learns that this process leaves for want of work, unless `auto_ack` is
-        False.
+        """Yields the operations of the search, one after the other. Complete each before the next.
 
-        Whoever left an earlier loop before it completed its operation gets that one again; in a job
-        of several ranks that is an error.
+        By default all ranks call it in step. At the end it tells the master that this process
+        leaves because there is no more work.
+
+        If you left an earlier loop before its operation was complete, you get that operation again.
+        In a job of several ranks that is an error.
+
+        Args:
+            searcher_mode: Says which ranks call it.
+            auto_ack: False: the master gets no notice at the end. Call acknowledge_out_of_ops()
+                yourself.
         """
         self._configure(SearcherMode(searcher_mode), bool(auto_ack))
         last = self._last
@@ -128,5 +142,6 @@ class SearcherContext:
         interruptible(lambda: call("det_searcher_acknowledge_out_of_ops", self._view))
 
     def get_configured_units(self) -> Unit | None:
-        """The unit of every length, where the experiment's configuration says it."""
+        """Returns the unit of every length, from the configuration. None if the configuration has
+        no unit."""
         return _UNITS.get(library.det_searcher_configured_units(self._view))

@@ -1,4 +1,4 @@
-"""What the program itself shows in TensorBoard, beside the metrics that it reports."""
+"""Adds data to TensorBoard, beside the reported metrics."""
 
 from __future__ import annotations
 
@@ -20,9 +20,14 @@ if TYPE_CHECKING:
 
 
 class TensorboardContext:
-    """Its methods take what those of the same name of a SummaryWriter do. In AUTO mode the chief
-    calls them; in MANUAL mode any rank, whose files upload_tensorboard_files() brings to storage.
-    A thread of the library writes; none of them waits for it."""
+    """Adds scalars, histograms, texts and images to TensorBoard: `context.tensorboard`.
+
+    The methods take the arguments of SummaryWriter's methods of the same name. A thread of the
+    library writes, so none of them waits for the disk.
+
+    In AUTO mode only the chief calls them. In MANUAL mode any rank may, and
+    `context.train.upload_tensorboard_files()` brings the files to storage.
+    """
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -34,7 +39,8 @@ class TensorboardContext:
         call("det_tensorboard_add_scalar", self._view, *_place(tag, global_step), value)
 
     def add_histogram(self, tag: str, values: Any, global_step: int) -> None:
-        """Adds how values are spread: an array of NumPy, PyTorch and others, or a list."""
+        """Adds the distribution of values: an array of NumPy, PyTorch and other packages, or a
+        list."""
         memory = _floats(values, tag)
         count = 1
         for size in memory.shape:
@@ -59,8 +65,11 @@ class TensorboardContext:
         bucket_counts: Sequence[float],
         global_step: int,
     ) -> None:
-        """Adds a histogram that was counted elsewhere: bucket i has the values below
-        `bucket_limits[i]` that are in none before it. `num` is the sum of the counts."""
+        """Adds a histogram that you have counted yourself.
+
+        Bucket i has the values below `bucket_limits[i]` that are in no bucket before it. `num` is
+        the sum of the counts.
+        """
         limits, counts = array.array("d", bucket_limits), array.array("d", bucket_counts)
         if len(limits) != len(counts):
             raise ValueError(
@@ -85,15 +94,22 @@ class TensorboardContext:
         )
 
     def add_text(self, tag: str, text_string: str, global_step: int) -> None:
-        """Adds a text, which is shown as Markdown."""
+        """Adds a text. TensorBoard shows it as Markdown."""
         text = required(text_string, "text_string")
         call("det_tensorboard_add_text", self._view, *_place(tag, global_step), text)
 
     def add_image(
         self, tag: str, img_tensor: Any, global_step: int, dataformats: str = "CHW"
     ) -> None:
-        """Adds an image: a PNG or JPEG file as bytes, or an array of 8-bit integers, or of floats
-        from 0 to 1, with its axes in the order of `dataformats`: "CHW", "HWC" or "HW"."""
+        """Adds an image.
+
+        Args:
+            tag: The name of the image.
+            img_tensor: A PNG or JPEG file as bytes, or an array. An array has 8-bit integers, or
+                floats from 0 to 1.
+            global_step: The step of the image.
+            dataformats: The order of the axes of an array, one of "CHW", "HWC" and "HW".
+        """
         place = _place(tag, global_step)
         if isinstance(img_tensor, (bytes, bytearray)):
             encoded = bytes(img_tensor)
@@ -113,8 +129,11 @@ class TensorboardContext:
         )
 
     def flush(self, timeout: float | None = 60) -> None:
-        """Waits until what was added before is in the event file, for `timeout` seconds at most;
-        None: without limit."""
+        """Waits until all added data is in the event file.
+
+        Args:
+            timeout: The most seconds to wait. None: no limit.
+        """
         limit = milliseconds(timeout, "timeout")
         interruptible(lambda: call("det_tensorboard_flush", self._view, limit))
 
@@ -143,7 +162,7 @@ def _floats(values: Any, tag: str) -> Memory:
 
 
 def _pixels(image: Any, dataformats: str) -> Any:
-    """Rows of pixels of 8-bit channels."""
+    """Returns rows of pixels with 8-bit channels."""
     import numpy
 
     axes = dataformats.upper()

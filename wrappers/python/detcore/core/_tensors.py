@@ -1,4 +1,4 @@
-"""Checkpoints from memory: tensors written as safetensors files, and read back."""
+"""Writes tensors from memory as safetensors files, and reads them back."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ _NAMES = {name: dtype for dtype, name in DTYPES.items()}
 
 
 class TensorPart(NamedTuple):
-    """A part of a tensor: the array, and where it lies in the tensor."""
+    """A part of a tensor: its array, and its place in the tensor."""
 
     array: Any
     offset: Sequence[int]
-    #: Of the tensor; need not be known to read.
+    #: The shape of the whole tensor. To read, you need not give it.
     global_shape: Sequence[int] | None = None
 
 
 class Tensors:
-    """The tensors of a file, or of those of several ranks: a read-only view, until close().
+    """The tensors of a file, or of the files of several ranks: a read-only view, until close().
 
-    Arrays are those of NumPy, PyTorch and others, also on CUDA devices, and all that has the
-    buffer protocol."""
+    Methods take arrays of NumPy, PyTorch and other packages, also on CUDA devices, and anything
+    with the buffer protocol.
+    """
 
     def __init__(self, owned: Owned) -> None:
         self._owned = owned
@@ -46,7 +47,7 @@ class Tensors:
             library.det_tensors_name(address, index).decode(): index
             for index in range(library.det_tensors_count(address))
         }
-        #: What the file says beside the tensors.
+        #: The texts that the file has beside the tensors.
         self.metadata: dict[str, str] = json.loads(library.det_tensors_metadata(address))
 
     def __len__(self) -> int:
@@ -59,17 +60,19 @@ class Tensors:
         return name in self._indices
 
     def dtype(self, name: str) -> str:
-        """As the file has it, such as "BF16"."""
+        """Returns the dtype of a tensor in the file, such as "BF16"."""
         number = library.det_tensors_dtype(self._owned.address, self._indices[name])
         found: bytes = library.det_dtype_name(number)
         return found.decode()
 
     def shape(self, name: str) -> tuple[int, ...]:
+        """Returns the shape of a tensor."""
         index, address = self._indices[name], self._owned.address
         count = library.det_tensors_dimensions(address, index)
         return tuple(library.det_tensors_shape(address, index)[:count])
 
     def nbytes(self, name: str) -> int:
+        """Returns the bytes of a tensor."""
         size: int = library.det_tensors_size(self._owned.address, self._indices[name])
         return size
 
@@ -79,7 +82,12 @@ class Tensors:
         *,
         progress: Callable[[Progress], object] | None = None,
     ) -> None:
-        """Fills arrays, or the arrays of TensorPart, by the names of tensors."""
+        """Fills arrays with tensors of the same names.
+
+        Args:
+            arrays: Arrays by the names of the tensors, or TensorPart to read parts of them.
+            progress: Receives the progress.
+        """
         wanted = CTensors(arrays, to_fill=True)
         callbacks = Callbacks()
         options = new_struct(_abi.det_tensors_read_options)
@@ -95,8 +103,11 @@ class Tensors:
     def numpy(
         self, name: str, offset: Sequence[int] | None = None, shape: Sequence[int] | None = None
     ) -> Any:
-        """A tensor, or a part of it, as a new array of NumPy; of dtypes that NumPy does not have as
-        one of ml_dtypes."""
+        """Reads a tensor, or a part of it, into a new array of NumPy.
+
+        A dtype that NumPy does not have becomes one of ml_dtypes. `offset` and `shape` choose a
+        part.
+        """
         import numpy
 
         dtype = self._dtype_of_arrays(name)
@@ -118,7 +129,10 @@ class Tensors:
         *,
         device: Any = None,
     ) -> Any:
-        """A tensor, or a part of it, as a new tensor of PyTorch."""
+        """Reads a tensor, or a part of it, into a new tensor of PyTorch.
+
+        `offset` and `shape` choose a part. `device` is the device of the new tensor.
+        """
         import torch  # pyright: ignore[reportMissingImports]
 
         dtype = getattr(torch, self._dtype_of_arrays(name))
@@ -127,7 +141,7 @@ class Tensors:
         return array
 
     def close(self) -> None:
-        """Lets go of the file; also done by leaving a `with` block."""
+        """Closes the file. The end of a `with` block does the same."""
         self._indices = {}
         self._owned.release()
 
@@ -160,8 +174,10 @@ class Tensors:
 
 
 def open_tensors(path: str | os.PathLike[str]) -> Tensors:
-    """The tensors of a file, or of the files that its index ("PATH.index.json") lists; needs no
-    Context."""
+    """Opens the tensors of a file, or of the files that its index ("PATH.index.json") lists.
+
+    It needs no run.
+    """
     name = required(path, "path")
     return Tensors(
         interruptible(lambda: Owned(handle("det_tensors_open_path", name), "det_tensors_free"))
@@ -169,7 +185,7 @@ def open_tensors(path: str | os.PathLike[str]) -> Tensors:
 
 
 def tensors_of(restore: Owned, name: str) -> Tensors:
-    """Of a checkpoint, which the tensors keep."""
+    """Opens the tensors of a checkpoint, and keeps it open."""
     file = required(name, "name")
     return Tensors(
         interruptible(
@@ -191,7 +207,7 @@ def write(
     given = CTensors(tensors, to_fill=False)
     said = dict(metadata or {})
     if any(is_torch(_array_of(tensor)) for tensor in tensors.values()):
-        said.setdefault("format", "pt")  # what programs that know PyTorch's files look for
+        said.setdefault("format", "pt")  # programs that read PyTorch's files expect it
     options = new_struct(_abi.det_tensors_write_options)
     options.metadata_json = encode(said, "metadata") if said else None
     cancellable(
@@ -207,7 +223,7 @@ def _array_of(tensor: Any) -> Any:
 
 
 class CBuffers:
-    """The state of a program, as C takes it; it keeps the memory."""
+    """The arrays of a program's state in the form that C takes. It keeps their memory alive."""
 
     def __init__(self, arrays: Mapping[str, Any], to_fill: bool) -> None:
         tensors = CTensors(arrays, to_fill)
@@ -222,7 +238,7 @@ class CBuffers:
 
 
 class CTensors:
-    """What C takes; it keeps the memory."""
+    """Tensors in the form that C takes. It keeps their memory alive."""
 
     def __init__(self, tensors: Mapping[str, Any], to_fill: bool) -> None:
         if not isinstance(tensors, Mapping):

@@ -1,4 +1,4 @@
-"""Saves that go on in the background."""
+"""Follows saves in the background."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 class SaveState(enum.Enum):
-    """How far an asynchronous save is."""
+    """The state of an asynchronous save."""
 
-    #: For earlier ones.
+    #: It waits for earlier saves.
     Waiting = "WAITING"
-    #: On a rank that is not the chief, also once its part is done.
+    #: It is under way. On ranks except the chief it stays so after their part is done.
     Saving = "SAVING"
-    #: Durable, visible, and the master knows of it or will.
+    #: It is durable and visible. The master has the report, or will get it.
     Saved = "SAVED"
-    #: Nothing is visible.
+    #: It failed. Nothing is visible.
     Failed = "FAILED"
-    #: Nothing is left.
+    #: It was cancelled. Nothing remains.
     Cancelled = "CANCELLED"
 
 
@@ -41,7 +41,7 @@ _STATES = {
 
 
 class SaveTicket:
-    """Follows a save that goes on in the background; the save goes on without it, too."""
+    """Follows a save in the background. The save continues also without its ticket."""
 
     def __init__(self, storage_id: str) -> None:
         #: The storage id that the checkpoint has or will have.
@@ -49,41 +49,50 @@ class SaveTicket:
         self._owned: Owned | None = None
 
     def follow(self, owned: Owned) -> SaveTicket:
-        """What it follows has begun. For the package's own use."""
+        """Gives the ticket the save that has begun. Only the package calls it."""
         self._owned = owned
         return self
 
     def _handle(self) -> Owned:
         if self._owned is None:
             raise StateError(
-                f"following checkpoint {self.storage_id}: its save begins where the `with` block "
-                "of store_async() is left",
+                f"following checkpoint {self.storage_id}: its save begins at the end of the `with` "
+                "block of store_async()",
                 code=_abi.DET_E_STATE,
             )
         return self._owned
 
     @property
     def state(self) -> SaveState:
-        """How far it is, as this rank knows."""
+        """The state of the save, as this rank knows it."""
         state = c_int32()
         call("det_checkpoint_ticket_poll", self._handle().address, byref(state), None)
         return _STATES[state.value]
 
     @property
     def progress(self) -> Progress:
-        """How far the work in the background is, on this rank."""
+        """The progress of the background work on this rank."""
         now = _abi.det_progress(sizeof(_abi.det_progress))
         call("det_checkpoint_ticket_poll", self._handle().address, None, byref(now))
         return Progress(now.bytes, now.total_bytes, now.files, now.total_files)
 
     def wait(self, timeout: float | None = None) -> None:
-        """Waits until it is saved, for `timeout` seconds at most; None: without limit. Raises what
-        the save failed with. For a save of all ranks all of them in step."""
+        """Waits until the checkpoint is saved. If the save failed, it raises that failure.
+
+        For a save of all ranks, all of them call it in step.
+
+        Args:
+            timeout: The most seconds to wait. None: no limit.
+        """
         limit, owned = milliseconds(timeout, "timeout"), self._handle()
         interruptible(lambda: call("det_checkpoint_ticket_wait", owned.address, limit))
 
     def cancel(self) -> None:
-        """Ends the save and leaves nothing of it; StateError where it was saved before. For a save
-        of all ranks all of them in step."""
+        """Ends the save, and removes everything of it. For a save of all ranks, all of them call it
+        in step.
+
+        Raises:
+            StateError: The checkpoint was saved before.
+        """
         owned = self._handle()
         interruptible(lambda: call("det_checkpoint_ticket_cancel", owned.address))

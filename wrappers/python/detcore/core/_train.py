@@ -1,4 +1,4 @@
-"""Reporting metrics, status and progress."""
+"""Reports metrics, status and progress."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 
 class TensorboardMode(enum.Enum):
-    """How TensorBoard files are kept."""
+    """Says how TensorBoard files are kept."""
 
-    #: The chief's reports become event files, kept in storage.
+    #: The library writes the chief's reports as event files, and keeps them in storage.
     AUTO = "AUTO"
-    #: Nothing is written or kept unless the caller does.
+    #: Only your own calls write or keep files.
     MANUAL = "MANUAL"
 
 
 class EarlyExitReason(enum.Enum):
-    """Why a trial ends before its time."""
+    """The reason for which a trial ends early."""
 
     INVALID_HP = "EXITED_REASON_INVALID_HP"
     USER_REQUESTED_STOP = "EXITED_REASON_USER_REQUESTED_STOP"
@@ -49,15 +49,22 @@ _REASONS = {
 
 
 _LONGEST_PATH = 4096
-# As many groups as are kept ready.
+# The most groups that are kept ready.
 _MOST_GROUPS = 16
 
 
 class MissingValueError(InvalidArgumentError, RuntimeError):
-    """A validation metric is None."""
+    """The value of a validation metric is None."""
 
 
 class TrainContext:
+    """Reports metrics, status and progress of the trial: `context.train`.
+
+    No report waits for disk or network. Reports are in a journal, which survives a kill of the
+    process, and a thread delivers them to the master. Usually only the chief reports. Any rank may,
+    in a separate group.
+    """
+
     def __init__(self, core: Core) -> None:
         self._core = core
         self._view = core.view("train")
@@ -74,7 +81,13 @@ class TrainContext:
         metrics: Mapping[str, Any],
         batch_metrics: Sequence[Mapping[str, Any]] | None = None,
     ) -> None:
-        """Reports training metrics: a dict of names and numbers, or of anything that is JSON."""
+        """Reports training metrics.
+
+        Args:
+            steps_completed: The steps since the beginning of the trial.
+            metrics: Numbers by name. Values may also be anything that JSON can hold.
+            batch_metrics: The metrics of each batch, to keep and plot as well.
+        """
         try:  # as Reports.send() does, without the cost of a call
             sent = batch_metrics is None and self._senders[tuple(metrics)](steps_completed, metrics)
         except (KeyError, TypeError):
@@ -83,13 +96,24 @@ class TrainContext:
             self._report(self._training, "training", steps_completed, metrics, batch_metrics)
 
     def report_validation_metrics(self, steps_completed: int, metrics: Mapping[str, Any]) -> None:
-        """Reports validation metrics; completes no operation of the search."""
+        """Reports validation metrics. It does not complete an operation of the search.
+
+        Args:
+            steps_completed: The steps since the beginning of the trial.
+            metrics: Numbers by name. Values may also be anything that JSON can hold, except None.
+        """
         if not self._validation.send(steps_completed, metrics):
             kept = _of_validation(_named(metrics, "metrics"))
             self._report(self._validation, "validation", steps_completed, kept)
 
     def report_metrics(self, group: str, steps_completed: int, metrics: Mapping[str, Any]) -> None:
-        """Reports metrics of a group of any name without a '.'."""
+        """Reports metrics of a named group.
+
+        Args:
+            group: Any name without a '.'. "training" and "validation" are the built-in groups.
+            steps_completed: The steps since the beginning of the trial.
+            metrics: Numbers by name. Values may also be anything that JSON can hold.
+        """
         try:
             reports = self._groups[group]
         except (KeyError, TypeError):
@@ -114,7 +138,7 @@ class TrainContext:
         metrics: Mapping[str, Any],
         batch_metrics: Sequence[Mapping[str, Any]] | None = None,
     ) -> None:
-        """What is reported for the first time, or needs JSON, or is wrong."""
+        """Reports what send() cannot: a first report, one that needs JSON, or one that is wrong."""
         steps = _steps(steps_completed)
         given = _named(metrics, "metrics")
         if batch_metrics is None and given and all(map(_may_be_number, given.values())):
@@ -131,16 +155,21 @@ class TrainContext:
         )
 
     def region(self, name: str) -> Region:
-        """A phase of the program: `with context.train.region("forward"):`. The library sums up how
-        long each takes; `det trace` shows them."""
+        """Returns a phase of the program to time: `with context.train.region("forward"):`.
+
+        The library sums up the time in each phase. `det trace` shows them.
+        """
         try:
             return self._regions[name]
         except (KeyError, TypeError):
             return self._regions.setdefault(name, Region(self._view, name))
 
     def flush(self, timeout: float | None = 60) -> None:
-        """Waits until every report made before is with the master, for `timeout` seconds at most;
-        None: without limit."""
+        """Waits until the master has all earlier reports.
+
+        Args:
+            timeout: The most seconds to wait. None: no limit.
+        """
         limit = milliseconds(timeout, "timeout")
         interruptible(lambda: call("det_train_flush", self._view, limit))
 
@@ -149,21 +178,30 @@ class TrainContext:
         call("det_train_set_status", self._view, required(status, "the status"))
 
     def report_progress(self, progress: float) -> None:
-        """Reports the progress of the trial, from 0 to 1, where no searcher operation does."""
+        """Reports the progress of the trial, from 0 to 1. It is for trials that use no searcher."""
         call("det_train_report_progress", self._view, real(progress, "progress"))
 
     def log(self, text: str, level: str | int = "INFO") -> None:
-        """Appends lines to the trial's log, with the name of a level or one of Python's logging."""
+        """Appends lines to the trial's log, which `det logs` shows.
+
+        Args:
+            text: One or more lines.
+            level: The name of a level, or a level of Python's logging.
+        """
         number = getattr(_abi, "DET_LOG_LEVEL_" + log_level(level))
         call("det_train_log", self._view, number, required(text, "the text of a log line"))
 
     def report_early_exit(self, reason: EarlyExitReason) -> None:
-        """Tells the master why this trial ends early."""
+        """Tells the master why this trial ends early. It blocks until the master has it."""
         number = _REASONS[EarlyExitReason(reason)]
         interruptible(lambda: call("det_train_report_early_exit", self._view, number))
 
     def get_experiment_best_validation(self) -> float | None:
-        """The best validation so far in the whole experiment, by the searcher's metric."""
+        """Returns the best validation of the whole experiment so far, by the metric of the
+        searcher.
+
+        It is None if no such validation exists. It blocks until the master has all earlier reports.
+        """
         best = c_double()
         try:
             interruptible(
@@ -174,14 +212,17 @@ class TrainContext:
         return best.value
 
     def set_metadata(self, metadata: Mapping[str, Any]) -> None:
-        """Keeps what is to be known about this trial later, in place of what was kept before."""
+        """Keeps a dict about this trial, in place of the one before. Later runs can read it.
+
+        Call it on the chief only. It blocks.
+        """
         if not isinstance(metadata, Mapping):
             raise TypeError(f"metadata must be a dict, not {_kind(metadata)}")
         given = encode(dict(metadata), "metadata")
         interruptible(lambda: call("det_train_set_metadata", self._view, given))
 
     def get_metadata(self) -> dict[str, Any]:
-        """What set_metadata() kept last, in this run or an earlier one."""
+        """Returns the dict that set_metadata() kept last, in this run or an earlier one."""
         import json
 
         kept: dict[str, Any] = json.loads(
@@ -190,7 +231,8 @@ class TrainContext:
         return kept
 
     def get_tensorboard_path(self) -> pathlib.Path:
-        """The directory for TensorBoard files of this rank."""
+        """Returns the directory for TensorBoard files of this rank. It makes a missing
+        directory."""
         return as_path(text("det_train_get_tensorboard_path", self._view).encode())
 
     def upload_tensorboard_files(
@@ -198,10 +240,16 @@ class TrainContext:
         selector: Callable[[pathlib.Path], bool] = lambda _: True,
         mangler: Callable[[pathlib.Path, int], pathlib.Path] = lambda path, _: path,
     ) -> None:
-        """Copies TensorBoard files changed since the last call to storage; not those of the chief
-        in AUTO mode, which are kept by themselves.
-        `selector` chooses files by their whole paths, `mangler` names them in storage by the path
-        below the TensorBoard directory and the rank."""
+        """Copies TensorBoard files that changed since the last call to storage.
+
+        In MANUAL mode any rank may call it. In AUTO mode all ranks except the chief may, because
+        the library keeps the chief's files. It blocks.
+
+        Args:
+            selector: Gets the whole path of each file, and returns True to take it.
+            mangler: Gets the path below the TensorBoard directory and the rank, and returns the
+                name in storage.
+        """
         if not callable(selector) or not callable(mangler):
             raise TypeError("selector and mangler must be callables")
 
@@ -229,8 +277,11 @@ class TrainContext:
 
 
 def rank_aware_name(path: pathlib.Path, rank: int) -> pathlib.Path:
-    """A mangler: puts the rank into the name of a profiler's trace, which is the same on every
-    rank; other names stay."""
+    """A mangler for upload_tensorboard_files() that adds the rank to the name of a profiler's
+    trace.
+
+    That name is the same on every rank. Other names stay.
+    """
     out = create_string_buffer(_LONGEST_PATH)
     given = os.fsencode(path)
     if library.det_tensorboard_rank_aware_name(given, rank, out, len(out), None) < 0:
