@@ -56,7 +56,7 @@ def rm_deletes_records_and_files(store):
     store.make("complete")
     store.make("many")
     directory = json.loads(store.run("best", "1", "--json"))["checkpoint"]["directory"]
-    assert "needs -y" in store.run("rm", "1", expect=2)
+    assert "give -y" in store.run("rm", "1", expect=2)
     assert os.path.exists(directory)
     assert "Experiment 1 is deleted, with 1 checkpoint, 34 B." in store.run("rm", "-y", "1")
     assert not os.path.exists(directory)

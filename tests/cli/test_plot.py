@@ -88,7 +88,7 @@ def times_are_those_of_the_day_in_utc(plotted):
 @test
 def what_has_no_steps_goes_along_the_time(plotted):
     assert plotted.lines("plot", "2")[0]["x"] == "relative"
-    assert "at which steps" in plotted.run("plot", "2", "-x", "steps", expect=3)
+    assert "has no steps for" in plotted.run("plot", "2", "-x", "steps", expect=3)
     assert "trial 2" in plotted.run("plot", "1", "2", "-x", "epochs", expect=3)
 
 

@@ -62,7 +62,7 @@ def resume_starts_the_same_command_in_the_same_place(store):
 @test
 def resume_refuses_what_runs_and_what_is_not_there(store):
     process, id = store.start("wait")
-    assert "runs" in store.run("resume", id, expect=5)
+    assert "is running" in store.run("resume", id, expect=5)
     store.run("pause", id)
     process.communicate()
     out = store.run("pause", id)

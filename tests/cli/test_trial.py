@@ -209,7 +209,7 @@ def outside_of_a_trial_and_after_it_they_say_so(store):
     prepare(store)
     for command in (["next"], ["report", "a=1", "--step", "1"], ["checkpoint", "restore", "."]):
         assert "det trial --" in store.run(*command, expect=5)
-        assert "gone" in store.run(*command, expect=8, env={"DET_TRIAL_SOCKET": "det-trial-none"})
+        assert "has ended" in store.run(*command, expect=8, env={"DET_TRIAL_SOCKET": "det-trial-none"})
 
 
 @test
