@@ -1,20 +1,21 @@
 #!/bin/sh
-# A training over MPI that is killed, continued on fewer ranks, paused, and continued on another
-# number of them, loses nothing and learns as well as one that was left alone.
+# Tests a training over MPI that is killed, resumed on fewer ranks, paused, and resumed on another
+# number of ranks. It loses nothing, and learns as well as a training without interruptions.
+#
 # Usage: digits_mpi_test.sh MPIRUN PROGRAM DET
 set -eu
 mpirun=$1 digits=$2 det=$3
 store=$(mktemp -d)
 trap 'rm -rf "$store"' EXIT
 unset DET_MASTER DET_TRIAL_ID DIGITS_BATCH_MS
-# Ranks share cores here, and containers often know no user but root.
+# Ranks share cores here, and containers often have no user except root.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 train() { exec "$mpirun" --oversubscribe -n "$1" "$digits"; }
 children() { cat "/proc/$1/task/$1/children"; }
 checkpoints() { "$det" checkpoints 1 --json 2>/dev/null | wc -l; }
 latest_step() { "$det" checkpoints 1 --json | head -n 1 | sed 's/.*"steps_completed":\([0-9]*\).*/\1/'; }
-# RUN STEP ACCURACY of each epoch
+# Prints RUN STEP ACCURACY of each epoch.
 epochs() { "$det" metrics 1 --group validation --name accuracy --csv | awk -F, 'NR > 1 { print $3, $2, $5 }'; }
 
 fail() {
@@ -24,7 +25,7 @@ fail() {
   exit 1
 }
 
-# Starts a job on so many ranks and waits until it has saved so many checkpoints.
+# Starts a job on $1 ranks and waits until it has saved $2 more checkpoints.
 start() {
   (DIGITS_BATCH_MS=2 train "$1") &
   job=$!
@@ -64,7 +65,7 @@ awk '{ accuracy[NR] = $2 + 0 }
         exit NR != 2 || accuracy[2] < 0.95 || difference > 0.02 || difference < -0.02 }
 ' "$store/alone.txt" "$store/stopped.txt" || fail "learned worse than a training left alone"
 
-# With hyperparameters that cannot work every rank leaves in good order, and the master knows why.
+# With hyperparameters that cannot work, every rank exits with 0 and the master gets the reason.
 export DET_HOME="$store/invalid" DET_HPARAMS='{"hidden_size": 0}'
 (train 3) >/dev/null 2>"$store/invalid.txt" || fail "left as if the failure were to be tried again"
 grep -q 'hidden_size must be' "$store/invalid.txt" || fail "does not say what is wrong"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A training that is stopped twice by SIGTERM ends exactly like one that was left alone.
+# Tests a training that SIGTERM stops twice. It ends exactly like a training without interruptions.
+#
 # Usage: digits_test.sh PROGRAM
 set -eu
 digits=$1
@@ -9,7 +10,7 @@ unset DET_MASTER DET_TRIAL_ID DIGITS_BATCH_MS
 
 DET_HOME="$store/alone" "$digits" > "$store/alone.txt"
 
-# Each checkpoint stays, to be counted below.
+# Keeps every checkpoint, so that the loop below can count them.
 export DET_HOME="$store/stopped" DET_EXTERNAL_ID=digits \
   DET_EXPERIMENT_CONFIG='{"checkpoint_storage": {"save_trial_latest": 100}}'
 for checkpoints in 3 8; do
@@ -28,6 +29,6 @@ cat "$store/alone.txt"
 diff "$store/alone.txt" "$store/stopped.txt"
 awk '{ exit !($2 + 0 >= 0.95) }' "$store/alone.txt"
 
-# With hyperparameters that cannot work it says so and leaves in good order.
+# With hyperparameters that cannot work, it reports the reason and exits with 0.
 DET_HOME="$store/invalid" DET_HPARAMS='{"hidden_size": 0}' "$digits" 2> "$store/invalid.txt"
 grep -q 'hidden_size must be' "$store/invalid.txt"

@@ -1,8 +1,11 @@
 #!/bin/sh
-# The main job: searches for good hyperparameters of examples/c/digits.c, or with `cnn` of
-# examples/nn/digits_cnn.cc, on this machine, several trials at once, and shows what came out. BUILD
-# names the Meson build directory. The store is a new one under it, so that the user's own stays as
-# it is.
+# Searches for hyperparameters of examples/c/digits.c on this machine, and shows the results.
+#
+#     BUILD=build examples/main_job.sh        the perceptron of examples/c/digits.c
+#     BUILD=build examples/main_job.sh cnn    the network of examples/nn/digits_cnn.cc
+#
+# Several trials run at once. BUILD names the Meson build directory. The search uses a new store in
+# it, so your own store stays unchanged.
 set -eu
 BUILD=$(cd "${BUILD:?set BUILD to the Meson build directory}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,13 +28,13 @@ fail() {
 rm -rf "$DET_HOME"
 echo "Searching for hyperparameters on 1,438 handwritten digits ..."
 echo "  \$ det run examples/$search"
-det run "$here/$search" "$@" || fail "the search did not end well"
+det run "$here/$search" "$@" || fail "the search failed"
 echo
 echo "The best of its trials:"
 echo "  \$ det trials 1"
 det trials 1 | head -n 6
 echo
-echo "What mattered:"
+echo "How much each hyperparameter mattered:"
 echo "  \$ det hparams 1"
 det hparams 1
 echo
@@ -40,7 +43,7 @@ best=$(det best 1 --json | sed -n 's/.*"trial_id": *\([0-9]*\).*/\1/p' | head -n
 det plot "$best" loss
 echo
 cat <<END
-To look further:
+Next commands:
   export DET_HOME='$DET_HOME' PATH="$BUILD/wrappers/cli:\$PATH"
   det best 1                  the best trial, its checkpoint, and how to load it
   det show $best                  its hyperparameters, runs and checkpoints

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The program of README, killed at several moments, paused and started again, ends with what it reports
-# when it is left alone: one trial, each step once.
+# Tests the program of README.md. It is killed at several moments, paused, and started again. The
+# result is the same as without interruptions: one trial, each step once.
+#
 # Usage: minimal_test.sh PROGRAM DET
 set -eu
 minimal=$1 det=$2
@@ -14,7 +15,7 @@ fail() {
   exit 1
 }
 
-# STEP,LOSS of each report, whichever run it came from.
+# Prints STEP,LOSS of each report of all runs.
 curve() { "$det" metrics 1 --csv | cut -d, -f2,5; }
 steps() { "$det" show 1 --json 2>/dev/null | sed 's/"steps_completed":\([0-9]*\).*/\1/; s/.*[^0-9]//'; }
 
@@ -22,7 +23,7 @@ steps() { "$det" show 1 --json 2>/dev/null | sed 's/"steps_completed":\([0-9]*\)
 alone=$!
 export DET_HOME="$store/stopped"
 
-# Starts the program and waits until the trial has come to a step: start STEP
+# start STEP: starts the program and waits until the trial has reached a step.
 start() {
   "$minimal" >"$store/stopped.txt" &
   program=$!

@@ -1,12 +1,14 @@
-"""Learns to read handwritten digits, with NumPy alone. It can be paused or killed at any instant
-and goes on from its latest checkpoint; uninterrupted or not, the result is the same to the last
-bit. It is examples/c/digits.c in Python.
+"""Trains a small network on handwritten digits, with NumPy alone. It is examples/c/digits.c in
+Python.
+
+You can pause or kill the program at any moment. The next start resumes from the latest checkpoint.
+The result is the same to the last bit, with or without interruptions.
 
     python3 digits.py [IMAGES.csv]
     det run ../search/digits.yaml -- python3 digits.py
 
 Hyperparameters: learning_rate, momentum, weight_decay, hidden_size, batch_size.
-DIGITS_BATCH_MS makes each batch take that many milliseconds longer, to have time to watch.
+DIGITS_BATCH_MS adds this number of milliseconds to each batch, so that you can watch.
 """
 
 from __future__ import annotations
@@ -52,8 +54,8 @@ class Training:
         self.batches_per_epoch = -(-len(data.labels) // self.batch_size)
         self.seed = trial.trial_seed
         self.model = Model(self.hparams["hidden_size"], self.seed)
-        # What a later run cannot work out again. (The order of the images can: it follows from the
-        # seed and the epoch.)
+        # The state that a later run cannot compute again. It can compute the order of the images
+        # from the seed and the epoch.
         self.batches, self.loss = 0, 0.0
         if context.info.latest_checkpoint:
             with context.checkpoint.restore_path(context.info.latest_checkpoint) as path:
@@ -72,7 +74,7 @@ class Training:
             )  # fmt: skip
 
     def train_epoch(self) -> bool:
-        """Goes on to the end of the epoch; False when asked to stop before."""
+        """Trains to the end of the epoch. Returns False if asked to stop earlier."""
         pause = float(os.environ.get("DIGITS_BATCH_MS", 0)) / 1000
         epoch, done = divmod(self.batches, self.batches_per_epoch)
         order = np.random.default_rng([self.seed, epoch]).permutation(len(self.data.labels))
@@ -96,7 +98,7 @@ class Training:
         train.report_validation_metrics(self.batches, {"loss": loss, "accuracy": accuracy})
 
     def run(self, operation: core.SearcherOperation) -> bool:
-        """Trains as far as the operation asks; False when asked to stop before."""
+        """Trains up to the length of the operation. Returns False if asked to stop earlier."""
         while self.batches < operation.length * self.batches_per_epoch:
             is_whole = self.train_epoch()
             if is_whole:
@@ -119,7 +121,7 @@ def main() -> int:
         for operation in context.searcher.operations():
             if not training.run(operation):
                 break
-    return context.exit_status  # not 0 when there is more to do
+    return context.exit_status  # not 0 if more work remains
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ PIXELS, CLASSES = 64, 10
 
 
 class Dataset:
-    """Every fifth image is for testing."""
+    """The images of a file. Every fifth is for testing, all others are for training."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         rows = np.loadtxt(path, delimiter=",", dtype=np.int64, ndmin=2)
@@ -29,7 +29,7 @@ class Dataset:
 
 
 class Model:
-    """All weights are one array, of which the layers are parts."""
+    """A network whose weights are one array. The layers are parts of it."""
 
     def __init__(self, hidden: int, seed: int) -> None:
         self.hidden = hidden
@@ -41,7 +41,7 @@ class Model:
         second[:] = np.sqrt(6 / hidden) * random.uniform(-1, 1, second.shape)
 
     def layers(self, array: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Weights and biases of both layers, as views."""
+        """Returns the weights and biases of both layers, as views."""
         sizes = [PIXELS * self.hidden, self.hidden, self.hidden * CLASSES]
         first, first_bias, second, second_bias = np.split(array, np.cumsum(sizes))
         return (
@@ -56,7 +56,7 @@ class Model:
         return hidden, odds / odds.sum(axis=1, keepdims=True)
 
     def gradient(self, images: Floats, labels: Labels) -> tuple[float, Floats]:
-        """The loss of some images and its gradient, both summed over them."""
+        """Returns the loss of some images and its gradient, both summed over the images."""
         hidden, probability = self.forward(images)
         loss = _loss(probability, labels)
         gradient = np.empty_like(self.weights)
@@ -75,7 +75,7 @@ class Model:
         self.weights = self.weights + self.velocity
 
     def evaluate(self, images: Floats, labels: Labels) -> tuple[float, float]:
-        """Loss and accuracy."""
+        """Returns the mean loss and the accuracy."""
         _, probability = self.forward(images)
         hits = probability.argmax(axis=1) == labels
         return _loss(probability, labels) / len(labels), float(hits.mean())

@@ -1,11 +1,12 @@
-"""Learns to read handwritten digits on several ranks, each with its share of every batch. It can be
-stopped and goes on, on any number of ranks.
+"""Trains a small network on handwritten digits on several ranks.
+
+Each rank takes its share of every batch. You can stop the job and resume it on any number of ranks.
 
     mpirun -n 4 python3 distributed.py
     torchrun --nproc_per_node 4 distributed.py
     srun --ntasks 4 python3 distributed.py
 
-Each start goes on with the trial of the variable DET_EXTERNAL_ID, where that is set.
+Set DET_EXTERNAL_ID to a name of your choice. Every start with this name continues the same trial.
 """
 
 from __future__ import annotations
@@ -64,9 +65,9 @@ def main() -> int:
     ranks = core.DistributedContext.from_env()
     with core.init(distributed=ranks, config=config, preempt_signals=[signal.SIGTERM]) as context:
         train(context, ranks)
-    ranks.allgather(None)  # mpirun ends the others when one has left with a status that is not 0
+    ranks.allgather(None)  # mpirun ends the other ranks if one exits with a status that is not 0
     ranks.close()
-    return context.exit_status  # not 0 when there is more to do
+    return context.exit_status  # not 0 if more work remains
 
 
 if __name__ == "__main__":

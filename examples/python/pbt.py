@@ -1,11 +1,13 @@
-"""Population-based training: the worst of a population go on from checkpoints of the best.
+"""Searches with population-based training: bad trials are replaced by copies of good ones.
 
     python pbt.py [DIRECTORY]
 
-After each generation every trial of the worse half ends, and a new one takes its place: it starts
-from the checkpoint of one of the better half (exploit), with hyperparameters a little beside
-(explore). The same file is the search and, where `det run` starts it, a trial of it. After a crash
-or Ctrl-C the same command goes on. Needs NumPy.
+After each generation the worse half of the trials ends. A new trial replaces each of them. It
+starts from the checkpoint of a trial of the better half (exploit), with hyperparameters that differ
+a little (explore).
+
+The same file is the search and its trials: `det run` starts it for each trial. After a crash or
+Ctrl-C, the same command resumes the search. Needs NumPy.
 """
 
 import random
@@ -36,7 +38,7 @@ def train() -> None:
                 epochs = model.load(path)
         elif source is not None:
             with context.checkpoint.restore_path(source) as path:
-                model.load(path)  # its epochs were those of another trial
+                model.load(path)  # the epochs of another trial do not count
         for operation in context.searcher.operations():
             while epochs < operation.length:
                 loss = model.train(batch_size=64, **hparams)
@@ -46,7 +48,7 @@ def train() -> None:
                 model.save(path, epochs)
             error = model.error()
             context.train.report_validation_metrics(epochs, {"error": error})
-            # A search method of one's own takes any JSON for a metric.
+            # Your own search method may use any JSON as a metric.
             operation.report_completed({"error": error, "checkpoint": checkpoint})
 
 

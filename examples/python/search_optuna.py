@@ -1,9 +1,9 @@
-"""A search over hyperparameters that TPE and a pruner of Optuna decide.
+"""Searches for hyperparameters with Optuna: TPE chooses them, and a pruner stops bad trials.
 
     python search_optuna.py [DIRECTORY]
 
-The same file is the search and, where `det run` starts it, a trial of it. After a crash or Ctrl-C
-the same command goes on. Needs NumPy and Optuna.
+The same file is the search and its trials: `det run` starts it for each trial. After a crash or
+Ctrl-C, the same command resumes the search. Needs NumPy and Optuna.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""A small model for the searches: softmax regression on the digits, trained by momentum."""
+"""A small model that pbt.py and search_optuna.py train: softmax regression on the digits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 DIGITS = Path(__file__).parents[1] / "data" / "digits.csv"
-TRAINING = 1438  # images to train with; the rest is for validation
+TRAINING = 1438  # images for training; the rest is for validation
 
 
 class Softmax:
@@ -23,7 +23,7 @@ class Softmax:
         self.velocity = np.zeros_like(self.weights)
 
     def train(self, learning_rate: float, momentum: float, batch_size: int) -> float:
-        """One epoch; gives its mean loss."""
+        """Trains for one epoch. Returns its mean loss."""
         losses = []
         for batch in np.split(
             self.random.permutation(TRAINING), range(batch_size, TRAINING, batch_size)
@@ -42,7 +42,7 @@ class Softmax:
         return float(np.mean(losses))
 
     def error(self) -> float:
-        """The part of the other images that it takes for another digit."""
+        """Returns the share of the other images that it takes for another digit."""
         found = (self.images[TRAINING:] @ self.weights).argmax(axis=1)
         return float((found != self.labels[TRAINING:]).mean())
 
@@ -52,7 +52,7 @@ class Softmax:
         (directory / "state.json").write_text(json.dumps(state))
 
     def load(self, directory: Path) -> int:
-        """Gives the number of epochs that it was trained."""
+        """Returns the number of epochs that the model has trained."""
         with np.load(directory / "model.npz") as model:
             self.weights, self.velocity = model["weights"], model["velocity"]
         state: dict[str, Any] = json.loads((directory / "state.json").read_text())

@@ -1,13 +1,13 @@
-"""A model in memory, saved without files of its own and read back, whole and in part.
+"""Saves a model from memory as tensors, then reads all of it and a part of it back.
 
-python tensors.py
+Run it as `python3 tensors.py`.
 """
 
 import array
 
 from detcore import core
 
-weights = array.array("f", [1, 2, 3, 4, 5, 6])  # or an array of NumPy, or a tensor of PyTorch
+weights = array.array("f", [1, 2, 3, 4, 5, 6])  # or a NumPy array or a PyTorch tensor
 
 with core.init() as context:
     with context.checkpoint.store({"steps_completed": 1}) as store:

@@ -1,6 +1,7 @@
-"""Learns to read handwritten digits on several ranks, with PyTorch's DistributedDataParallel.
-Killed, paused or left alone, it ends the same: started again, it goes on from its latest
-checkpoint.
+"""Trains a small network on several ranks with PyTorch's DistributedDataParallel.
+
+If you kill or pause it, the next start resumes from its latest checkpoint. The result is the same
+as without the interruption.
 
     torchrun --nproc_per_node 2 torch_ddp.py
 """
@@ -50,7 +51,7 @@ class Training:
         self.parallel = DistributedDataParallel(self.model)
 
     def train_epoch(self):
-        self.sampler.set_epoch(self.epochs)  # another order, the same in each run
+        self.sampler.set_epoch(self.epochs)  # a new order, the same in each run
         losses = []
         for images, labels in self.loader:
             self.optimizer.zero_grad()

@@ -1,5 +1,6 @@
-"""A premade DNNClassifier for handwritten digits, as an EstimatorTrial. It is written against
-determined, as such trials were years ago, and runs unchanged:
+"""Trains a premade DNNClassifier on handwritten digits, as an EstimatorTrial.
+
+It is an ordinary trial for the `determined` package and runs unchanged:
 
     det run adaptive.yaml                  a search over many trials
     det run distributed.yaml --slots 2     one trial of two ranks
@@ -43,7 +44,7 @@ class DigitsTrial(EstimatorTrial):  # type: ignore[misc, unused-ignore]
         return dataset.batch(self.context.get_per_slot_batch_size())
 
     def build_train_spec(self) -> Any:
-        def training() -> Any:  # goes on behind what was trained before a restart
+        def training() -> Any:  # after a restart, skips the batches already trained
             batches = self.dataset(slice(TRAINING)).repeat()
             return batches.skip(self.context.get_initial_batch())
 

@@ -1,5 +1,7 @@
-"""Learns to read handwritten digits with Keras. Killed, paused or left alone, it ends
-the same: started again, it goes on from its latest checkpoint.
+"""Trains a model on handwritten digits with Keras.
+
+If you kill or pause it, the next start resumes from its latest checkpoint. The result is the same
+as without the interruption.
 
     python digits_keras.py
 """

@@ -1,6 +1,6 @@
 """Searches for the support vector machine that reads handwritten digits best.
 
-python digits_sklearn.py
+Run it as `python3 digits_sklearn.py`.
 """
 
 from pathlib import Path

@@ -1,5 +1,6 @@
-"""A convolutional network for handwritten digits, as a TFKerasTrial. It is written against
-determined, as such trials were years ago, and runs unchanged:
+"""Trains a convolutional network on handwritten digits, as a TFKerasTrial.
+
+It is an ordinary trial for the `determined` package and runs unchanged:
 
     det run adaptive.yaml                  a search over many trials
     det run distributed.yaml --slots 2     one trial of two ranks
@@ -21,13 +22,13 @@ TRAINING = 1500
 
 
 def read_images(path: pathlib.Path) -> tuple[Any, Any]:
-    """Pictures of 8 x 8 pixels from 0 to 1, and what they show."""
+    """Returns images of 8 x 8 pixels from 0 to 1, and their digits."""
     rows = np.loadtxt(path, delimiter=",", dtype=np.float32)
     return rows[:, :-1].reshape(-1, 8, 8, 1) / 16, rows[:, -1].astype(np.int64)
 
 
 class Confusions(Callback):  # type: ignore[misc, unused-ignore]
-    """Writes into each checkpoint how often each digit was taken for which."""
+    """Writes a table into each checkpoint: how often the model took each digit for each other."""
 
     def __init__(self, images: Any, labels: Any) -> None:
         super().__init__()
