@@ -79,7 +79,9 @@ class DatasetWriter:
         memory, each = _bytes(records, to_fill=False), _sizes(sizes, to_fill=False)
         total = sum(memoryview(sizes))
         if total != memory.shape[0]:
-            raise ValueError(f"the sizes give {total} bytes, and the records have {memory.shape[0]}")
+            raise ValueError(
+                f"the sizes give {total} bytes, and the records have {memory.shape[0]}"
+            )
         arguments = memory.address, _pointer(each), each.shape[0]
         call("det_trial_cache_writer_add", self._owned.address, *arguments)
 
