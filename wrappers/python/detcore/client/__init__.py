@@ -1,12 +1,12 @@
-"""Reading and steering experiments, trials, metrics, checkpoints and logs.
+"""Reads and steers experiments, trials, metrics, checkpoints and logs.
 
     from detcore import client
 
     for experiment in client.list_experiments():
         print(experiment.id, experiment.name, experiment.state, experiment.best_metric)
 
-The functions below work on one Client of the process, opened when it is first needed; login()
-chooses another. docs/python-client.md has more.
+All functions of this module share one Client, which opens at its first use. login() chooses another
+master. docs/python-client.md has more.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _shared() -> Client:
 
 
 def _forget() -> None:
-    """A forked child opens a client of its own."""
+    """Lets a forked child open a separate client."""
     global _default, _lock
     _default, _lock = None, threading.Lock()
 
@@ -92,8 +92,16 @@ def login(
     *,
     cert_file: str | os.PathLike[str] | None = None,
 ) -> None:
-    """Chooses the master of the functions of this module. With a `user` and a `password` the login
-    is kept for other programs as well, as `det login` does."""
+    """Chooses the master for the functions of this module.
+
+    With a `user` and a `password` it also keeps the login for other programs, as `det login` does.
+
+    Args:
+        master: The URL of a master, or the directory of a store.
+        user: The user to log in.
+        password: The password of that user.
+        cert_file: A PEM file with the certificate of the master or of its authority.
+    """
     global _default
     if user is not None and password is not None:
         _client.login(options_of(master, user, password, None, cert_file, None))
@@ -103,7 +111,12 @@ def login(
 
 
 def logout(master: str | os.PathLike[str] | None = None, user: str | None = None) -> dict[str, Any]:
-    """Ends the login that was kept, here and on the master."""
+    """Logs a user out, and removes the kept login here and on the master.
+
+    Args:
+        master: The URL of the master.
+        user: None: the user who is logged in.
+    """
     return _client.logout(options_of(master, user, None, None, None, None))
 
 
@@ -114,45 +127,54 @@ def create_experiment(
     command: Sequence[str] = (),
     slots: int | None = None,
 ) -> Experiment:
-    """As Client.create_experiment(). Where there is no store yet it is made."""
+    """Starts an experiment in the background, as Client.create_experiment() does.
+
+    It makes a missing store.
+    """
     master = _default.master if _default is not None else None
     return _create.create_experiment(_shared, master, config, model_dir, command, slots)
 
 
 def whoami() -> dict[str, Any]:
+    """Returns the user as whom this program works with a master over HTTP."""
     return _shared().whoami()
 
 
 def get_session_username() -> str:
+    """Returns the name of the user as whom this program works with a master over HTTP."""
     return str(whoami()["username"])
 
 
 def get_experiment(experiment_id: int) -> Experiment:
+    """Returns an experiment by its id."""
     return _shared().get_experiment(experiment_id)
 
 
 def list_experiments(*arguments: Any, **filters: Any) -> Iterator[Experiment]:
-    """As Client.list_experiments()."""
+    """Lists experiments, with the arguments of Client.list_experiments()."""
     return _shared().list_experiments(*arguments, **filters)
 
 
 def get_trial(trial_id: int | str) -> Trial:
+    """Returns a trial by its id or its external id."""
     return _shared().get_trial(trial_id)
 
 
 def list_trials(*arguments: Any, **filters: Any) -> Iterator[Trial]:
-    """As Client.list_trials()."""
+    """Lists trials, with the arguments of Client.list_trials()."""
     return _shared().list_trials(*arguments, **filters)
 
 
 def get_checkpoint(uuid: str) -> Checkpoint:
+    """Returns a checkpoint by its id, or by the first 4 or more characters of it."""
     return _shared().get_checkpoint(uuid)
 
 
 def list_checkpoints(*arguments: Any, **filters: Any) -> Iterator[Checkpoint]:
-    """As Client.list_checkpoints()."""
+    """Lists checkpoints, with the arguments of Client.list_checkpoints()."""
     return _shared().list_checkpoints(*arguments, **filters)
 
 
 def sync() -> dict[str, Any]:
+    """Delivers the reports that killed processes left behind."""
     return _shared().sync()

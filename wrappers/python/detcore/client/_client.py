@@ -1,4 +1,4 @@
-"""A store or a master, for reading and steering."""
+"""Opens a store or a master, to read and steer it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,18 @@ from detcore.client._states import ExperimentSortBy, OrderBy
 
 
 class Client:
-    """`master`: a directory or an http(s) URL, by default what the `det` command takes. Objects
-    that come from a client are for use until close(). Threads may share one."""
+    """A store or a master, opened for reading and steering.
+
+    Objects that a client returns are valid until close(). Several threads may share one client.
+
+    Args:
+        master: The URL of a master, or the directory of a store. None: the one that `det` uses.
+        user: The user for a master over HTTP.
+        password: The password of that user. It is not kept.
+        token: A token for a master over HTTP, in place of a login.
+        cert_file: A PEM file with the certificate of the master or of its authority.
+        timeout: The most seconds to wait for an answer.
+    """
 
     def __init__(
         self,
@@ -46,19 +56,24 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Waits for calls of other threads. Calls that follow are a StateError."""
+        """Closes the client. It waits for the calls of other threads. Later calls raise
+        StateError."""
         self._connection.close()
 
     def whoami(self) -> dict[str, Any]:
-        """Who this user is to a master over HTTP."""
+        """Returns the user as whom this program works with a master over HTTP."""
         return _account("det_client_whoami", self._options)
 
     def checkpoint_usage(self) -> list[dict[str, Any]]:
-        """What the checkpoints of each experiment take: experiment_id, name, checkpoints, size."""
+        """Returns the size of the checkpoints of each experiment.
+
+        Each entry has experiment_id, name, checkpoints (their number) and size (bytes).
+        """
         answer = self._connection.ask("det_client_checkpoint_usage")
         return answer["experiments"]  # type: ignore[no-any-return]
 
     def get_experiment(self, experiment_id: int) -> Experiment:
+        """Returns an experiment by its id."""
         experiment = Experiment(self, {"id": _identity(experiment_id, "experiment_id")})
         experiment.reload()
         return experiment
@@ -75,8 +90,18 @@ class Client:
         archived: bool | None = False,
         running: bool = False,
     ) -> Iterator[Experiment]:
-        """`name` is a glob, `archived=None` for all. With `sort_by`, an ExperimentSortBy, all of
-        them are read before the first is given."""
+        """Lists experiments, page by page.
+
+        Args:
+            sort_by: An ExperimentSortBy. It reads all experiments before it yields the first.
+            order_by: Ascending or descending.
+            experiment_ids: Only experiments with these ids.
+            states: Only experiments in these states.
+            name: Only experiments whose name matches this glob, such as "digits*".
+            labels: Only experiments with all of these labels.
+            archived: True or False: only those that are archived or not. None: all.
+            running: True: only those with a live process.
+        """
         wanted = _texts(labels, "labels")
         identities = None if experiment_ids is None else set(experiment_ids)
         sort_by = None if sort_by is None else ExperimentSortBy(sort_by)
@@ -104,17 +129,24 @@ class Client:
         command: Sequence[str] = (),
         slots: int | None = None,
     ) -> Experiment:
-        """Starts `det run` on this machine in the background. `config` is an object or the name of
-        a YAML file, `command` the program in place of `entrypoint`, started in `model_dir`."""
+        """Starts `det run` on this machine, in the background.
+
+        Args:
+            config: The configuration, or the name of a YAML file with it.
+            model_dir: The directory in which trials start.
+            command: The program of the trials, in place of `entrypoint`.
+            slots: The number of slots that trials may use at a time.
+        """
         return create_experiment(lambda: self, self.master, config, model_dir, command, slots)
 
     def update_experiment(self, experiment_id: int, **changes: Any) -> dict[str, Any]:
-        """Changes `name`, `notes`, `tags` or `archived`; gives what there is then."""
+        """Changes `name`, `notes`, `tags` or `archived` of an experiment, and returns its new
+        entry."""
         text = encode(changes, "a change of an experiment")
         return self._ask_about("det_client_update_experiment", experiment_id, text)
 
     def get_trial(self, trial_id: int | str) -> Trial:
-        """By its id, or by a text that is its id or its external id."""
+        """Returns a trial by its id. A text may be its id or its external id."""
         if isinstance(trial_id, str):
             return Trial(self, self._ask_about("det_client_find_trial", trial_id))
         trial = Trial(self, {"id": _identity(trial_id, "trial_id")})
@@ -133,7 +165,18 @@ class Client:
         archived: bool | None = False,
         running: bool = False,
     ) -> Iterator[Trial]:
-        """Trials of one experiment, or of all. `best_first` goes by `searcher.metric`."""
+        """Lists the trials of one experiment, or of all.
+
+        Args:
+            experiment_id: None: trials of all experiments.
+            best_first: True: sort by `searcher.metric`, the best trial first.
+            descending: True: the newest trial first; with `best_first`, the worst.
+            states: Only trials in these states.
+            name: Only trials of experiments whose name matches this glob.
+            label: Only trials of experiments with this label.
+            archived: True or False: only those that are archived or not. None: all.
+            running: True: only those with a live process.
+        """
         page = page_of(
             by_metric=best_first,
             descending=descending,
@@ -150,10 +193,11 @@ class Client:
     def get_metrics(
         self, trial_id: int, name: str, group: str = "training"
     ) -> _metrics.MetricSeries:
+        """Returns all values of one metric of a trial."""
         return _metrics.read_series(self._connection, _identity(trial_id, "trial_id"), group, name)
 
     def get_checkpoint(self, uuid: str) -> Checkpoint:
-        """By its id, or the first 4 or more characters of it."""
+        """Returns a checkpoint by its id, or by the first 4 or more characters of it."""
         if not isinstance(uuid, str):
             raise TypeError(f"uuid must be the text of an id, not {type(uuid).__name__}: {uuid!r}")
         return Checkpoint(self, self._ask_about("det_client_find_checkpoint", uuid))
@@ -161,17 +205,21 @@ class Client:
     def list_checkpoints(
         self, trial_id: int | None = None, *, descending: bool = False
     ) -> Iterator[Checkpoint]:
+        """Lists the checkpoints of one trial, or of all trials."""
         identity = 0 if trial_id is None else _identity(trial_id, "trial_id")
         page = page_of(descending=descending)
         found = entries(self._connection, "det_client_list_checkpoints", identity, page=page)
         return Listing(Checkpoint(self, entry) for entry in found)
 
     def sync(self) -> dict[str, Any]:
-        """Ships the reports that killed processes left behind."""
+        """Delivers the reports that killed processes left behind."""
         return self._connection.ask("det_client_sync")  # type: ignore[no-any-return]
 
     def search_events(self, experiment_id: int, timeout: float = 60.0) -> list[dict[str, Any]]:
-        """What happened in a search that a program decides; empty when nothing did in time."""
+        """Returns the next events of a search that a program decides.
+
+        It waits for at most `timeout` seconds. If nothing happens in that time, the list is empty.
+        """
         limit = _capi.milliseconds(timeout, "timeout")
         answer = self._ask_about("det_client_search_events", experiment_id, limit)
         return answer["events"]  # type: ignore[no-any-return]
@@ -179,7 +227,12 @@ class Client:
     def post_operations(
         self, experiment_id: int, event_id: int, operations: list[dict[str, Any]]
     ) -> str | None:
-        """Answers why some were refused, or None. All events up to `event_id` are done with."""
+        """Sends the operations that a program decided, and acknowledges all events up to
+        `event_id`.
+
+        Returns:
+            The reason if some operations were rejected, else None.
+        """
         text = encode(operations, "the operations")
         answer = self._ask_about("det_client_post_operations", experiment_id, event_id, text)
         return answer["refused"]  # type: ignore[no-any-return]

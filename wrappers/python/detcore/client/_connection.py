@@ -1,4 +1,4 @@
-"""One det_client: opened in this process, closed once, and never while a call is under way."""
+"""Holds one det_client: opened in this process, closed once, and never closed during a call."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class Connection:
         )
 
     def ask(self, function: str, *arguments: Any) -> Any:
-        """What a function that gives JSON text answers."""
+        """Calls a function that gives JSON text, and returns its answer."""
         return self.use(lambda client: json.loads(_capi.text(function, client, *arguments)))
 
     def use(self, action: Callable[[int], Answer]) -> Answer:
-        """What `action` makes of the address of the det_client. Ctrl-C ends the wait for it."""
+        """Calls `action` with the address of the det_client. Ctrl-C ends the wait for it."""
 
         def work() -> Answer:
             with self._in_use():
@@ -66,7 +66,7 @@ class Connection:
         return interruptible(work)
 
     def close(self) -> None:
-        """Waits for the calls of other threads. Closing twice does nothing."""
+        """Closes the det_client after the calls of other threads. A second call does nothing."""
         if os.getpid() != self._process:
             return
         with self._change:
@@ -76,7 +76,7 @@ class Connection:
 
     @contextlib.contextmanager
     def _in_use(self) -> Iterator[None]:
-        # Before the lock, which another thread of the parent may have held.
+        # This comes before the lock, which another thread of the parent may have held.
         if os.getpid() != self._process:
             raise StateError(
                 "using a client: it was opened before this process was forked: open one here",
@@ -107,7 +107,8 @@ def page_of(
     archived: bool | None = False,
     running: bool = False,
 ) -> _abi.det_client_page:
-    """`archived`: None for all, those that are archived and those that are not."""
+    """Makes the filters of a list. `archived` None lists those that are archived and those that are
+    not."""
     page = _capi.new_struct(_abi.det_client_page)
     page.limit = limit
     page.descending = descending
@@ -123,7 +124,7 @@ def page_of(
 def entries(
     connection: Connection, function: str, *arguments: Any, page: _abi.det_client_page
 ) -> Iterator[dict[str, Any]]:
-    """All entries of a list, read page after page as they are taken."""
+    """Yields all entries of a list. It reads page after page, as they are taken."""
     while True:
         answer = connection.ask(function, *arguments, ctypes.byref(page))
         following = answer.pop("next")

@@ -1,4 +1,4 @@
-"""An experiment that a `det run` in the background runs."""
+"""Creates an experiment, which a `det run` in the background runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _started: list[DetRun] = []  # they outlive their callers, and this process
 
 
 class Lists(Protocol):
-    """The part of a Client that finds what `det run` made."""
+    """The part of a Client that finds the experiment of a `det run`."""
 
     def list_experiments(self, *, labels: Sequence[str]) -> Iterator[Experiment]: ...
 
@@ -32,7 +32,7 @@ def create_experiment(
     command: Sequence[str],
     slots: int | None,
 ) -> Experiment:
-    label = f"new-{uuid.uuid4().hex}"  # by which the experiment is found
+    label = f"new-{uuid.uuid4().hex}"  # the label by which it finds the experiment
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         file.write(encode(with_label(read_config(config), label), "the configuration"))
         file.flush()
@@ -41,7 +41,7 @@ def create_experiment(
         run = DetRun(arguments, master=master, directory=model_dir, quiet=True)
         _started[:] = [run, *(other for other in _started if other.exit_code is None)]
         while True:
-            has_left = run.exit_code is not None  # asked first: then what it made is found
+            has_left = run.exit_code is not None  # asked first, to find it below
             for experiment in _made(open_client, label):
                 experiment.remove_label(label)
                 run.close()

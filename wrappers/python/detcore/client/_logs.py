@@ -1,4 +1,4 @@
-"""Lines of a trial's log, also those that come while it runs."""
+"""Reads the lines of a trial's log, also while it runs."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ _BETWEEN_LOOKS = 0.2  # seconds
 
 @dataclasses.dataclass(frozen=True)
 class LogLine:
+    """One line of a trial's log."""
+
     time: datetime.datetime | None
     level: LogLevel
     rank: int | None
@@ -31,13 +33,13 @@ class LogLine:
 
 
 class _Reader:
-    """Each line once: the last page, which has no cursor behind it, is read again."""
+    """Reads each line once. The last page has no cursor after it, so it is read again."""
 
     def __init__(self, connection: Connection, trial_id: int) -> None:
         self._connection = connection
         self._trial_id = trial_id
         self._page = page_of()
-        self._seen = 0  # lines of the last page that were given
+        self._seen = 0  # lines of the last page that were returned
 
     def new_lines(self) -> Iterator[LogLine]:
         while True:
@@ -70,8 +72,10 @@ def filter_of(
     after: str | datetime.datetime | None,
     text: str | None,
 ) -> Callable[[LogLine], bool]:
-    """Whether a line is wanted. A line without a rank or a time is none of those that were asked
-    for; a time without a zone is UTC."""
+    """Returns a function that chooses lines. A time without a zone is UTC.
+
+    A line without a rank or a time does not match a filter for ranks or times.
+    """
     levels = list(LogLevel)
     least = levels.index(LogLevel(min_level or LogLevel.DEBUG))
     ranks = None if rank_ids is None else set(rank_ids)
@@ -124,5 +128,5 @@ def iter_logs(
     yield from first if tail is None else collections.deque(first, maxlen=tail)
     while follow:
         clock.sleep(_BETWEEN_LOOKS)
-        follow = not has_ended()  # asked first: then nothing is added
+        follow = not has_ended()  # asked first: nothing is added after that
         yield from new_lines()

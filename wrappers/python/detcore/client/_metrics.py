@@ -1,4 +1,4 @@
-"""Metrics out of the library: series of one metric, and reports one by one."""
+"""Reads metrics: series of one metric, and single reports."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-i
 
 
 class MetricSeries(NamedTuple):
-    """The values of one metric in the order they were reported: three NumPy arrays of one length,
-    or of array.array where there is no NumPy. `times_us` counts microseconds since 1970 (UTC); 0
-    is unknown."""
+    """The values of one metric, in the order of their reports: three arrays of one length.
+
+    They are NumPy arrays, or array.array without NumPy. `times_us` has microseconds since 1970
+    (UTC); 0 is unknown.
+    """
 
     steps_completed: Any
     values: Any
@@ -103,7 +105,7 @@ def read_reports(
 
 
 def _with_numbers(value: Any) -> Any:
-    """JSON has no NaN and no infinities: they come as texts."""
+    """Replaces the texts for NaN and infinities by numbers, because JSON does not have these."""
     if isinstance(value, str):
         return NUMBERS.get(value, value)
     if isinstance(value, dict):
@@ -114,7 +116,7 @@ def _with_numbers(value: Any) -> Any:
 
 
 def flattened(values: dict[str, Any], prefix: str) -> dict[str, Any]:
-    """{"a": {"b": 1}} as {"a.b": 1}."""
+    """Converts {"a": {"b": 1}} to {"a.b": 1}."""
     flat: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, dict) and value:
@@ -125,7 +127,7 @@ def flattened(values: dict[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def frame(rows: list[dict[str, Any]], index: str, columns: list[str]) -> Any:
-    """A pandas.DataFrame; `columns` are there also where no row is."""
+    """Returns a pandas.DataFrame. It has `columns` also if no row does."""
     try:
         pandas: Any = importlib.import_module("pandas")
     except ImportError as failure:

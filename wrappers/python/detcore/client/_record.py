@@ -1,4 +1,4 @@
-"""What experiments, trials and checkpoints have in common: facts that can be read again."""
+"""The common part of experiments, trials and checkpoints: facts that can be read again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def as_it_is(value: Any) -> Any:
 
 
 def number(value: Any) -> float | None:
-    """JSON has no numbers such as NaN: they are texts."""
+    """Converts a number of JSON. NaN and infinities come as texts."""
     return None if value is None else float(value)
 
 
@@ -32,7 +32,7 @@ def time(value: str | None) -> datetime.datetime | None:
 
 
 class Source(Protocol):
-    """What a record is read through: a Client."""
+    """The part of a Client through which a record reads its facts."""
 
     _connection: Connection
 
@@ -40,7 +40,7 @@ class Source(Protocol):
 
 
 class Fact(Generic[T]):
-    """One key of an answer. What a list does not tell is read when it is asked for."""
+    """One key of an answer. If a list did not have it, it is read at its first use."""
 
     def __init__(self, key: str, of: Callable[[Any], T] = as_it_is, doc: str = "") -> None:
         self._key = key
@@ -48,13 +48,13 @@ class Fact(Generic[T]):
         self.__doc__ = doc
 
     def __get__(self, record: Record, kind: type[Record] | None = None) -> T:
-        if record is None:  # asked of the class, as help() does
+        if record is None:  # read from the class, as by help()
             return self
         return self._of(record._fact(self._key))
 
 
 class Record:
-    """Small and cheap: it keeps what was last read of one thing."""
+    """The facts that were last read about one thing. It is small and cheap."""
 
     _identity = "id"
 
@@ -64,12 +64,12 @@ class Record:
         self._whole = False
 
     def reload(self) -> None:
-        """Reads everything again."""
+        """Reads all facts again."""
         self._entry = self._read()
         self._whole = True
 
     def to_json(self) -> dict[str, Any]:
-        """All that is known of it, with the keys of docs/client.md."""
+        """Returns all facts, with the keys of docs/client.md."""
         if not self._whole:
             self.reload()
         return self._entry
@@ -96,13 +96,13 @@ class Record:
 
 
 class Listing(Iterator[T]):
-    """An iterator over what is read page by page. In a notebook it shows what comes next."""
+    """An iterator that reads page by page. In a notebook it shows the next entries."""
 
     _MOST_SHOWN = 20
 
     def __init__(self, found: Iterable[T]) -> None:
         self._found = iter(found)
-        self._shown: collections.deque[T] = collections.deque()  # and not taken yet
+        self._shown: collections.deque[T] = collections.deque()  # shown, and not taken yet
 
     def __next__(self) -> T:
         return self._shown.popleft() if self._shown else next(self._found)
@@ -121,7 +121,7 @@ class Listing(Iterator[T]):
 def ordered(
     records: Iterable[R], sort_by: str | None, order_by: str, max_results: int | None
 ) -> list[R]:
-    """By an attribute; those that have none of it are last."""
+    """Sorts by an attribute. Records without the attribute are last."""
     found = list(records)
     descending = OrderBy(order_by) is OrderBy.DESC
     if sort_by is not None:

@@ -1,4 +1,4 @@
-"""The states of things, and what lists can be ordered by."""
+"""The states of experiments, trials and checkpoints, and the orders of lists."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class _Text(str, enum.Enum):
-    """A word of the library. One of a release newer than this package is UNSPECIFIED."""
+    """A word of the library. A word that only a newer release has becomes UNSPECIFIED."""
 
     @classmethod
     def _missing_(cls, value: object) -> Any:
@@ -20,11 +20,13 @@ class _Text(str, enum.Enum):
 class _State(_Text):
     @property
     def is_terminal(self) -> bool:
-        """Whether it is over: nothing will change it any more."""
+        """True if it is over and never changes again."""
         return self.value in {"COMPLETED", "CANCELED", "ERROR", "DELETED"}
 
 
 class ExperimentState(_State):
+    """The state of an experiment."""
+
     UNSPECIFIED = "UNSPECIFIED"
     ACTIVE = "ACTIVE"
     PAUSED = "PAUSED"
@@ -38,7 +40,7 @@ class ExperimentState(_State):
     DELETING = "DELETING"
     DELETE_FAILED = "DELETE_FAILED"
     DELETED = "DELETED"
-    # Of masters over HTTP only.
+    # Only masters over HTTP have these.
     QUEUED = "QUEUED"
     PULLING = "PULLING"
     STARTING = "STARTING"
@@ -46,6 +48,8 @@ class ExperimentState(_State):
 
 
 class TrialState(_State):
+    """The state of a trial."""
+
     UNSPECIFIED = "UNSPECIFIED"
     ACTIVE = "ACTIVE"
     PAUSED = "PAUSED"
@@ -56,7 +60,7 @@ class TrialState(_State):
     COMPLETED = "COMPLETED"
     CANCELED = "CANCELED"
     ERROR = "ERROR"
-    # Of masters over HTTP only.
+    # Only masters over HTTP have these.
     QUEUED = "QUEUED"
     PULLING = "PULLING"
     STARTING = "STARTING"
@@ -64,6 +68,8 @@ class TrialState(_State):
 
 
 class CheckpointState(_State):
+    """The state of a checkpoint."""
+
     UNSPECIFIED = "UNSPECIFIED"
     ACTIVE = "ACTIVE"
     COMPLETED = "COMPLETED"
@@ -73,6 +79,8 @@ class CheckpointState(_State):
 
 
 class LogLevel(_Text):
+    """The level of a line of a log."""
+
     UNSPECIFIED = "unspecified"
     DEBUG = "debug"
     INFO = "info"
@@ -81,6 +89,8 @@ class LogLevel(_Text):
 
 
 class OrderBy(_Text):
+    """The order of a list: ascending or descending."""
+
     ASC = "asc"
     ASCENDING = "asc"
     DESC = "desc"
@@ -92,6 +102,8 @@ class OrderBy(_Text):
 
 
 class ExperimentSortBy(_Text):
+    """The attribute by which a list of experiments is sorted."""
+
     ID = "id"
     NAME = "name"
     STATE = "state"
@@ -101,6 +113,8 @@ class ExperimentSortBy(_Text):
 
 
 class TrialSortBy(_Text):
+    """The attribute by which a list of trials is sorted."""
+
     ID = "id"
     STATE = "state"
     START_TIME = "start_time"
@@ -111,6 +125,8 @@ class TrialSortBy(_Text):
 
 
 class CheckpointSortBy(_Text):
+    """The attribute by which a list of checkpoints is sorted."""
+
     UUID = "uuid"
     STATE = "state"
     TRIAL_ID = "trial_id"

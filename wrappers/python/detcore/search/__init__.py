@@ -1,8 +1,8 @@
-"""Searches that a program of one's own decides: see docs/python-client.md.
+"""Runs searches that your own program decides.
 
-A SearchMethod is told what happens and answers what is to be done; LocalSearchRunner starts `det
-run` and carries the two between them, ExperimentSearchRunner does so for an experiment that runs
-already. detcore.search.optuna is a method that asks Optuna.
+A SearchMethod gets events and answers with operations. LocalSearchRunner starts `det run`, and
+carries events and operations between them. ExperimentSearchRunner does so for an experiment that
+runs already. detcore.search.optuna has a method that asks Optuna. See docs/python-client.md.
 """
 
 from detcore.search._local import LocalSearchRunner

@@ -1,4 +1,4 @@
-"""A search over an experiment of this machine, started and looked after from here."""
+"""Starts and drives a search on this machine."""
 
 from __future__ import annotations
 
@@ -26,11 +26,19 @@ _BETWEEN_TRIES = 5.0  # seconds
 
 
 class LocalSearchRunner(SearchRunner):
-    """Starts `det run` for a configuration with `searcher: {name: custom}`, and drives it.
+    """Starts `det run` for a configuration with `searcher: {name: custom}`, and drives its search.
 
-    `searcher_dir` is that of this search alone, by default "search". After a crash of anything, or
-    a pause, run() of a new runner with the same directory goes on where the search was. `session`
-    is another name of `client`."""
+    After a crash of anything, or after a pause, make a new runner with the same directory. Its
+    run() resumes the search.
+
+    Args:
+        search_method: Decides the search.
+        searcher_dir: The directory of this search alone.
+        client: The client to use. None: a new one.
+        session: Another name of `client`.
+        slots: The number of slots that trials may use at a time.
+        quiet: True: `det run` prints nothing.
+    """
 
     def __init__(
         self,
@@ -58,10 +66,17 @@ class LocalSearchRunner(SearchRunner):
         *,
         includes: Sequence[str | os.PathLike[str]] | None = None,
     ) -> int:
-        """Until the experiment is over or paused; gives its id. `exp_config` is an object or the
-        name of a YAML file, `model_dir` where trials start, `command` the program in the place of
-        `entrypoint`. A Ctrl-C, or a failure of the method, pauses the experiment. Trials run in
-        `model_dir` itself, to which nothing can be added: `includes` is empty."""
+        """Runs the search until the experiment is over or paused, and returns its id.
+
+        A Ctrl-C, or a failure of the method, pauses the experiment.
+
+        Args:
+            exp_config: The configuration, or the name of a YAML file with it.
+            model_dir: The directory in which trials start.
+            command: The program of the trials, in place of `entrypoint`.
+            includes: Must be empty. Trials run in `model_dir` itself, and nothing can be added to
+                it.
+        """
         only_defaults("LocalSearchRunner.run()", includes=includes)
         with self._directory.locked(), contextlib.ExitStack() as scope:
             self._restore()
@@ -87,12 +102,13 @@ class LocalSearchRunner(SearchRunner):
         model_dir: str | os.PathLike[str] | None,
         command: Sequence[str],
     ) -> tuple[Client, int]:
-        """The experiment of this search: one that a killed program made, else a new one."""
+        """Returns the experiment of this search. A killed program may have made it, or it is
+        new."""
         label = self._label()
         client: Client | None = None
         with open(self.searcher_dir / "det-run.lock", "a", encoding="utf-8") as alive:
             while True:
-                # Asked first: then an experiment that it made is found.
+                # This is asked first, so that an experiment that it made is found below.
                 is_alive = not _lock(alive.fileno())
                 client = client or self._open(scope)
                 found = None if client is None else _find(client, label)
@@ -120,7 +136,7 @@ class LocalSearchRunner(SearchRunner):
                 time.sleep(0.02)
 
     def _open(self, scope: contextlib.ExitStack) -> Client | None:
-        """None while there is no store yet: `det run` makes it."""
+        """Opens a client. None while the store is missing: `det run` makes it."""
         if self._given_client is not None:
             return self._given_client
         try:
@@ -129,7 +145,7 @@ class LocalSearchRunner(SearchRunner):
             return None
 
     def _label(self) -> str:
-        """By which the experiment is known as that of this search."""
+        """Returns the label that marks the experiment of this search."""
         path = self.searcher_dir / _LABEL
         if not path.exists():
             self._directory.write(_LABEL, f"search-{uuid.uuid4().hex[:12]}")
@@ -151,7 +167,7 @@ class LocalSearchRunner(SearchRunner):
         return [] if self._slots is None else ["--slots", str(self._slots)]
 
     def _resume(self) -> None:
-        # Refused where another `det run` has it.
+        # It is refused if another `det run` has the experiment.
         self._last_try = time.monotonic()
         if self._det_run is not None:
             self._det_run.close()
@@ -165,12 +181,14 @@ class LocalSearchRunner(SearchRunner):
         has_left = self._det_run is not None and self._det_run.exit_code is not None
         if state in ("COMPLETED", "CANCELED", "ERROR"):
             if self._det_run is not None and not has_left:
-                self._det_run.wait()  # it says how it went
+                self._det_run.wait()  # its output has the result
             return super()._is_over(state)
         if state == "PAUSED" and has_left:
-            _log.warning("experiment %d is paused: the same again goes on", self._experiment_id)
+            _log.warning(
+                "experiment %d is paused: run the same again to resume it", self._experiment_id
+            )
             return True
-        time.sleep(0.05)  # it goes on with what was paused, or ends what is ending
+        time.sleep(0.05)  # it resumes what was paused, or ends what is ending
         self._look_after(True)
         return False
 
@@ -180,7 +198,7 @@ class LocalSearchRunner(SearchRunner):
             if not is_heard or time.monotonic() - self._last_try > _BETWEEN_TRIES:
                 self._resume()
         elif left_with is not None and self._det_run is not None:
-            # What it did last may not have been read yet.
+            # Its last events may not have been read yet.
             if self._saw_it_leave:
                 raise self._det_run.failure(f"running experiment {self._experiment_id}")
             self._saw_it_leave = True

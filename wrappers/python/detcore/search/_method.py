@@ -1,4 +1,4 @@
-"""The search method that a user writes."""
+"""The base class of search methods."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FILE = "method.pickle"
 
 @dataclasses.dataclass
 class SearcherState:
-    """What is known of all trials. The runner keeps it."""
+    """The facts about all trials of a search. The runner keeps it up to date."""
 
     failures: set[uuid.UUID] = dataclasses.field(default_factory=set)
     trial_progress: dict[uuid.UUID, float] = dataclasses.field(default_factory=dict)
@@ -27,6 +27,7 @@ class SearcherState:
     experiment_failed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
+        """Returns the state as a dict that JSON can hold."""
         texts = {str(trial): value for trial, value in self.trial_progress.items()}
         sets = {
             name: sorted(str(trial) for trial in getattr(self, name))
@@ -35,7 +36,7 @@ class SearcherState:
         return {**dataclasses.asdict(self), "trial_progress": texts, **sets}
 
     def from_dict(self, d: dict[str, Any]) -> None:
-        """Becomes what to_dict() was called of."""
+        """Takes the state from a dict of to_dict()."""
         progress = {uuid.UUID(trial): value for trial, value in d["trial_progress"].items()}
         sets = {
             name: {uuid.UUID(trial) for trial in d[name]}
@@ -45,50 +46,64 @@ class SearcherState:
 
 
 class SearchMethod(abc.ABC):
-    """Decides a search: each call tells what happened, and answers what is to be done. All calls
-    are made by one thread, in the order in which things happened. A call may be made a second time
-    after the program was killed: then what it did the first time was taken back."""
+    """Decides a search: derive your method from it. Each call reports an event and returns
+    operations.
+
+    One thread makes all calls, in the order of the events. After a kill of the program, a call may
+    come a second time. The effects of the first call are then undone.
+    """
 
     @abc.abstractmethod
-    def initial_operations(self, searcher_state: SearcherState) -> list[Operation]: ...
+    def initial_operations(self, searcher_state: SearcherState) -> list[Operation]:
+        """Returns the first operations of the search."""
 
     @abc.abstractmethod
     def on_trial_created(
         self, searcher_state: SearcherState, request_id: uuid.UUID
-    ) -> list[Operation]: ...
+    ) -> list[Operation]:
+        """Returns operations after a trial was created."""
 
     @abc.abstractmethod
     def on_validation_completed(
         self, searcher_state: SearcherState, request_id: uuid.UUID, metric: Any, train_length: int
     ) -> list[Operation]:
-        """`metric` is what the trial completed its operation with, `train_length` its length."""
+        """Returns operations after a trial completed one.
+
+        Args:
+            searcher_state: The facts about all trials.
+            request_id: The trial.
+            metric: The metric with which the trial completed the operation.
+            train_length: The length of the operation.
+        """
 
     @abc.abstractmethod
     def on_trial_closed(
         self, searcher_state: SearcherState, request_id: uuid.UUID
-    ) -> list[Operation]: ...
+    ) -> list[Operation]:
+        """Returns operations after a trial was closed."""
 
     @abc.abstractmethod
     def on_trial_exited_early(
         self, searcher_state: SearcherState, request_id: uuid.UUID, exited_reason: ExitedReason
-    ) -> list[Operation]: ...
+    ) -> list[Operation]:
+        """Returns operations after a trial left before its work was done."""
 
     @abc.abstractmethod
     def progress(self, searcher_state: SearcherState) -> float:
-        """From 0 to 1."""
+        """Returns the progress of the search, from 0 to 1."""
 
     def save_method_state(self, path: pathlib.Path) -> None:
-        """Writes what load_method_state() needs into the directory `path`; by default all
-        attributes, pickled."""
+        """Writes the method's state into the directory `path`. By default it pickles all
+        attributes."""
         try:
             text = pickle.dumps(vars(self))
         except Exception as failure:
             raise TypeError(
-                f"{type(self).__name__} has attributes that cannot be pickled ({failure}): give it "
-                "save_method_state() and load_method_state() of its own"
+                f"{type(self).__name__} has attributes that cannot be pickled ({failure}): define "
+                "save_method_state() and load_method_state() in it"
             ) from failure
         (path / _FILE).write_bytes(text)
 
     def load_method_state(self, path: pathlib.Path) -> None:
-        """Reads what save_method_state() wrote, in another process."""
+        """Reads the state that save_method_state() wrote, perhaps in another process."""
         vars(self).update(pickle.loads((path / _FILE).read_bytes()))

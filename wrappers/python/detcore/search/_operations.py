@@ -1,4 +1,4 @@
-"""What a search method asks for."""
+"""The operations with which a search method answers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,22 @@ from detcore.errors import UnsupportedError
 
 
 class Operation(abc.ABC):
+    """One request of a search method."""
+
     @abc.abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """In the form of det_client_post_operations()."""
+        """Returns the operation in the form of det_client_post_operations()."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Create(Operation):
-    """A new trial. `request_id` is the method's own: uuid.uuid4(). `checkpoint` is None."""
+    """Creates a trial.
+
+    Args:
+        request_id: Your own id for the trial: uuid.uuid4().
+        hparams: The hyperparameters of the trial.
+        checkpoint: Must be None.
+    """
 
     request_id: uuid.UUID
     hparams: dict[str, Any]
@@ -47,7 +55,7 @@ class Create(Operation):
 
 @dataclasses.dataclass(frozen=True)
 class ValidateAfter(Operation):
-    """Train to `length`, counted from the beginning of the trial, and validate."""
+    """Trains a trial up to `length`, counted from its beginning, and validates."""
 
     request_id: uuid.UUID
     length: int
@@ -62,7 +70,7 @@ class ValidateAfter(Operation):
 
 @dataclasses.dataclass(frozen=True)
 class Close(Operation):
-    """The trial ends when it has done what it was asked for."""
+    """Ends a trial as soon as its earlier operations are done."""
 
     request_id: uuid.UUID
 
@@ -72,7 +80,7 @@ class Close(Operation):
 
 @dataclasses.dataclass(frozen=True)
 class Progress(Operation):
-    """How far the search is, from 0 to 1."""
+    """Reports the progress of the search, from 0 to 1."""
 
     progress: float
 
@@ -85,7 +93,14 @@ class Progress(Operation):
 
 @dataclasses.dataclass(frozen=True)
 class Shutdown(Operation):
-    """The search is over, and with it the experiment: COMPLETED, or one of these two."""
+    """Ends the search, and with it the experiment.
+
+    Its state is then COMPLETED.
+
+    Args:
+        cancel: True: the state is CANCELED.
+        failure: True: the state is ERROR.
+    """
 
     cancel: bool = False
     failure: bool = False
@@ -95,7 +110,7 @@ class Shutdown(Operation):
 
 
 class ExitedReason(enum.Enum):
-    """Why a trial left before it had done what it was asked for."""
+    """The reason for which a trial left before its work was done."""
 
     ERRORED = "ERRORED"
     INVALID_HP = "INVALID_HP"

@@ -1,4 +1,4 @@
-"""Drives an experiment by a search method, each decision exactly once."""
+"""Drives an experiment by a search method, and makes each decision exactly once."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ from detcore.search._state_directory import StateDirectory
 
 _log = logging.getLogger("detcore.search")
 _REASON = "EXITED_REASON_"
-# Python hears of a signal when a call is over: none takes longer than this.
+# Python sees a signal when a call is over. No call takes longer than this.
 _SLICE = 0.5  # seconds
 
 
 class SearchRunner:
-    """Reads events, asks the method, keeps its state together with its answer, and only then posts
-    the answer, which acknowledges the events. A program that was killed anywhere in this goes on
-    with what it kept: an answer is posted again, and refused where the first post had arrived."""
+    """Reads events, asks the method, and posts its answers.
+
+    It keeps the method's state together with its answer before it posts the answer. The post also
+    acknowledges the events. A program that was killed resumes from what it kept. It posts the
+    answer again, and the master rejects it if the first post had arrived.
+    """
 
     def __init__(
         self,
@@ -42,11 +45,12 @@ class SearchRunner:
         self._directory = StateDirectory(searcher_dir)
         self._given_client = client
         self._experiment_id: int | None = None
-        self._answer: list[dict[str, Any]] | None = None  # kept, and perhaps not posted
+        self._answer: list[dict[str, Any]] | None = None  # kept, and perhaps not posted yet
         self._restored = False
 
     @property
     def searcher_dir(self) -> pathlib.Path:
+        """The directory of this search."""
         return self._directory.path
 
     def _restore(self) -> None:
@@ -75,7 +79,7 @@ class SearchRunner:
         self._directory.save(runner, self.search_method.save_method_state)
 
     def _drive(self, client: Client, experiment_id: int) -> None:
-        """Until the experiment is over, or left alone."""
+        """Drives the experiment until it is over, or until _is_over() leaves it."""
         if self._experiment_id not in (None, experiment_id):
             raise StateError(
                 f"running the search in '{self.searcher_dir}': it is that of experiment "
@@ -104,7 +108,7 @@ class SearchRunner:
         self._keep()
 
     def _post(self, client: Client, experiment_id: int, answer: list[dict[str, Any]]) -> bool:
-        """False: nobody runs the experiment now, who could take the answer."""
+        """Posts an answer. False: nobody runs the experiment now who could take it."""
         try:
             refused = client.post_operations(experiment_id, self.state.last_event_id, answer)
             if refused is not None:
@@ -133,7 +137,7 @@ class SearchRunner:
         )
 
     def _handle(self, event: dict[str, Any]) -> list[Operation]:
-        """What the method says to one event."""
+        """Returns the method's operations for one event."""
         (kind,) = event.keys() - {"id"}
         body = event[kind]
         if kind == "initialOperations":
@@ -158,11 +162,11 @@ class SearchRunner:
         if kind == "trialClosed":
             self.state.trials_closed.add(trial)
             return self.search_method.on_trial_closed(self.state, trial)
-        _log.info("nothing is done about an event that is not known: %s", kind)
+        _log.info("an unknown event is ignored: %s", kind)
         return []
 
     def _is_over(self, state: str) -> bool:
-        """Whether to stop at an experiment that is not active."""
+        """Returns True if the runner should stop because the experiment is not active."""
         if state in ("COMPLETED", "CANCELED", "ERROR"):
             self.state.experiment_completed = state == "COMPLETED"
             self.state.experiment_failed = state == "ERROR"
@@ -172,18 +176,21 @@ class SearchRunner:
         return False
 
     def _look_after(self, is_heard: bool) -> None:
-        """Called every moment in which nothing happens; `is_heard` is False where nobody runs the
-        experiment."""
+        """Does work while nothing happens. `is_heard` is False if nobody runs the experiment."""
         if not is_heard:
             time.sleep(_SLICE)  # it may be resumed
 
 
 class ExperimentSearchRunner(SearchRunner):
-    """Drives an experiment that `det run` runs elsewhere. `searcher_dir` is that of this search
-    alone: what is in it lets another start of the program go on."""
+    """Drives an experiment that `det run` runs elsewhere.
+
+    A later start with the same `searcher_dir` resumes the search. The directory is for this search
+    alone.
+    """
 
     def run(self, experiment_id: int) -> int:
-        """Until the experiment is over; waits while it is paused. Gives its id."""
+        """Drives the experiment until it is over, and returns its id. It waits while the experiment
+        is paused."""
         with self._directory.locked():
             self._restore()
             if self._given_client is not None:

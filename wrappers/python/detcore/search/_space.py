@@ -1,4 +1,4 @@
-"""The hyperparameters of a configuration as a search space of Optuna."""
+"""Converts the hyperparameters of a configuration to a search space of Optuna."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _SCALARS = (bool, int, float, str, type(None))
 
 
 class Space:
-    """Nested hyperparameters have dotted names there. Constants are no part of the search."""
+    """A search space. Nested hyperparameters have dotted names in it. Constants are not part of
+    it."""
 
     def __init__(self, hyperparameters: Mapping[str, Any]) -> None:
         self.distributions: dict[str, BaseDistribution] = {}
@@ -30,7 +31,7 @@ class Space:
             self._add(path, value)
 
     def hparams(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The hyperparameters of a trial that Optuna gave `params`."""
+        """Returns the hyperparameters of a trial for the `params` of Optuna."""
         hparams: dict[str, Any] = {}
         for path, value in self._constants.items():
             _put(hparams, path, value)
@@ -57,7 +58,7 @@ class Space:
         if kind == "categorical":
             return CategoricalDistribution(self._choices(name, value["vals"]))
         if kind not in ("int", "double", "log"):
-            raise ValueError(f"there is no type {kind!r}")
+            raise ValueError(f"the type {kind!r} is unknown")
         least, greatest = value["minval"], value["maxval"]
         if kind == "int":
             return IntDistribution(least, greatest)
@@ -67,7 +68,7 @@ class Space:
         return FloatDistribution(ends[0], ends[1], log=True)
 
     def _choices(self, name: str, values: list[Any]) -> list[Any]:
-        # Optuna stores scalars, and takes those that are equal, as 1 and true, for one.
+        # Optuna stores scalars, and merges those that are equal, such as 1 and true.
         if all(isinstance(value, _SCALARS) for value in values) and len(set(values)) == len(values):
             return values
         self._by_text.add(name)
@@ -75,7 +76,7 @@ class Space:
 
 
 def _leaves(values: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[Any, Any]]:
-    """A group is an object without a `type`."""
+    """Yields single hyperparameters. A group is an object without a `type`."""
     for name, value in values.items():
         if isinstance(value, Mapping) and "type" not in value and value:
             yield from _leaves(value, (*path, name))

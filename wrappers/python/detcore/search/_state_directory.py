@@ -1,4 +1,4 @@
-"""Where a search is kept: the state after the last event, and the operations that answer it."""
+"""Keeps a search on disk: the state after the last event, and the operations that answer it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ _RUNNER = "runner.json"
 
 
 class StateDirectory:
-    """A state is a directory of its own; current.json, replaced at once, names the one that counts.
-    So what is read after a kill or a power cut is always one whole state."""
+    """The directory of a search. Each state is a separate directory in it.
+
+    current.json names the current state, and is replaced at once. So a reader always gets one whole
+    state, also after a kill or a power cut.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = pathlib.Path(path)
@@ -30,21 +33,22 @@ class StateDirectory:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """For one runner at a time. The lock goes with the process."""
+        """Locks the directory for one runner. The lock ends with the process."""
         with open(self.path / "lock", "a", encoding="utf-8") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise BusyError(
                     f"opening the search in '{self.path}': another program runs it; wait for its "
-                    "end, or give this one a directory of its own",
+                    "end, or give this one another directory",
                     code=_abi.DET_E_BUSY,
                     retryable=True,
                 ) from None
             yield
 
     def read(self) -> tuple[dict[str, Any], pathlib.Path] | None:
-        """What save() was given last, and the directory of the method; None for a new search."""
+        """Returns the last state of save(), and the directory of the method. None for a new
+        search."""
         current = self.path / _CURRENT
         if not current.exists():
             return None
@@ -58,7 +62,7 @@ class StateDirectory:
         try:
             return json.loads((self.path / name).read_text(encoding="utf-8"))
         except FileNotFoundError as failure:
-            raise self.damaged(f"{failure.filename} is not there; the state") from failure
+            raise self.damaged(f"{failure.filename} is missing; the state") from failure
         except ValueError as failure:
             raise self.damaged(str(self.path / name)) from failure
 
@@ -85,7 +89,7 @@ class StateDirectory:
                 shutil.rmtree(old, ignore_errors=True)
 
     def write(self, name: str, value: Any) -> pathlib.Path:
-        """A file that is there as a whole, or as it was before."""
+        """Writes a file so that it is complete, or stays as it was before."""
         new = self.path / f".{name}.new"
         new.write_bytes(encode(value, name))
         _sync(new)

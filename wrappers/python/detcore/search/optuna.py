@@ -1,9 +1,10 @@
-"""Any sampler and pruner of Optuna decides which trials `det run` makes, and how long they train.
+"""Lets any sampler and pruner of Optuna decide which trials `det run` makes and how long they
+train.
 
-study = optuna.create_study(sampler=TPESampler(seed=1), pruner=MedianPruner())
-method = OptunaSearch(study, config["hyperparameters"], max_trials=50, max_length=16)
-LocalSearchRunner(method, "search").run(config)
-print(method.study.best_trial)
+    study = optuna.create_study(sampler=TPESampler(seed=1), pruner=MedianPruner())
+    method = OptunaSearch(study, config["hyperparameters"], max_trials=50, max_length=16)
+    LocalSearchRunner(method, "search").run(config)
+    print(method.study.best_trial)
 """
 
 from __future__ import annotations
@@ -33,19 +34,28 @@ from detcore.search._operations import (
 )
 from detcore.search._space import Space
 
-_SEARCH = "detcore_search"  # an attribute that says of which search a trial is
+_SEARCH = "detcore_search"  # an attribute of a trial that names its search
 _FINISHED_BADLY = optuna.trial.TrialState.FAIL
 
 
 class OptunaSearch(SearchMethod):
-    """`hyperparameters` are those of the configuration. A trial trains to `max_length`, with a
-    validation each `period` (by default only at its end), after which the pruner may end it. The
-    study says whether smaller is better; `searcher.smaller_is_better` should say the same.
-    `max_concurrent_trials` is best as many as there are slots: the more are drawn at once, the
-    fewer results the sampler has seen.
+    """A search method that asks an Optuna study.
 
-    After a restart of the program, `study` is the one of the state: that of a storage, or where
-    there is none, a copy of what it was after the last decision."""
+    The study decides if smaller is better. Set `searcher.smaller_is_better` to the same.
+
+    After a restart of the program, `study` is the study of the kept state. With a storage it is
+    that of the storage. Without one it is a copy from after the last decision.
+
+    Args:
+        study: The study, with its sampler and pruner.
+        hyperparameters: The hyperparameters of the configuration.
+        max_trials: The number of trials.
+        max_length: The length to which a trial trains.
+        period: The length between validations, after which the pruner may end the trial. By default
+            a trial validates only at its end.
+        max_concurrent_trials: The number of trials at a time. The number of slots is best, because
+            a sampler that draws more at once has seen fewer results.
+    """
 
     def __init__(
         self,
@@ -73,7 +83,7 @@ class OptunaSearch(SearchMethod):
         self.max_length = max_length
         self.period: int = given["period"]
         self.max_concurrent_trials = max_concurrent_trials
-        self.numbers: dict[uuid.UUID, int] = {}  # the study's own of each trial
+        self.numbers: dict[uuid.UUID, int] = {}  # the study's number of each trial
         self._open: dict[uuid.UUID, optuna.trial.Trial] = {}
         self._space = Space(hyperparameters)
         self._search_id = uuid.uuid4().hex
@@ -111,7 +121,7 @@ class OptunaSearch(SearchMethod):
     def on_trial_closed(
         self, searcher_state: SearcherState, request_id: uuid.UUID
     ) -> list[Operation]:
-        self._tell(request_id, None, _FINISHED_BADLY)  # unless it was told of before
+        self._tell(request_id, None, _FINISHED_BADLY)  # unless the study has its result
         operations = self._next_trials(searcher_state)
         if operations or len(searcher_state.trials_closed) < len(self.numbers):
             return operations
@@ -125,7 +135,7 @@ class OptunaSearch(SearchMethod):
     ) -> list[Operation]:
         self._tell(request_id, None, _FINISHED_BADLY)
         if exited_reason is ExitedReason.INVALID_HP:
-            self._refused += 1  # another one in its place
+            self._refused += 1  # another trial replaces it
         return []
 
     def progress(self, searcher_state: SearcherState) -> float:
@@ -137,7 +147,7 @@ class OptunaSearch(SearchMethod):
     def load_method_state(self, path: pathlib.Path) -> None:
         super().load_method_state(path)
         known = set(self.numbers.values())
-        # Those of a decision that a kill took back, in a storage that kept them.
+        # A storage kept the trials of a decision that a kill undid.
         for trial in self.study.get_trials(deepcopy=False):
             is_ours = trial.user_attrs.get(_SEARCH) == self._search_id
             if is_ours and trial.number not in known and not trial.state.is_finished():
@@ -164,6 +174,6 @@ class OptunaSearch(SearchMethod):
     ) -> None:
         if request_id not in self._open:
             return
-        # A storage has kept what was told before a kill, and so it stays.
+        # A storage kept the result from before a kill, and it stays.
         number = self._open.pop(request_id).number
         self.study.tell(number, value, state=state, skip_if_finished=True)
