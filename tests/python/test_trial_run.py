@@ -210,7 +210,7 @@ REFUSED = {
 }
 REFUSED_WHEN_IMPORTED = {
     "model_def:Counting.Inner": "no Counting.Inner",
-    "model_def:NoTrial": "of no trial",
+    "model_def:NoTrial": "not of a trial",
     "model_def:build": "is function",
     "model_def:NoController": "trial_controller_class",
     "leaving:Counting": "ended the program",
@@ -268,7 +268,7 @@ def test_the_command_tells_how_it_is_used() -> None:
     done = subprocess.run(
         [*command, "model_def:NoTrial"], capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stdout) == (2, "") and "of no trial" in done.stderr
+    assert (done.returncode, done.stdout) == (2, "") and "not of a trial" in done.stderr
     assert str(ROOT) not in done.stderr.replace(str(Path.cwd()), "")
 
 

@@ -1,5 +1,8 @@
-"""What the trial layers have in common: their context, their data's order, what they are asked, and
-how a trial is started: run()."""
+"""Runs trials: the common part of detcore.keras and detcore.estimator.
+
+run() trains a trial in your own program. The rest is the context of trials, the order of their
+data, and the workloads that they do.
+"""
 
 from detcore.trial._context import TrialContext
 from detcore.trial._environment import Environment, ExperimentConfig

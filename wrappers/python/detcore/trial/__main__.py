@@ -1,4 +1,4 @@
-"""Trains a trial by its name: what `det run` starts where an entrypoint is module:Class."""
+"""Trains the trial that MODULE:CLASS names. `det run` starts it for an entrypoint of that form."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 
-from detcore import compat  # trials written against determined import that
+from detcore import compat  # trials written for determined import it
 from detcore.errors import InvalidHP
 from detcore.trial import InvalidExperimentException, run, test_one_batch
 from detcore.trial._entrypoint import check_entrypoint, load_trial_class
@@ -17,19 +17,21 @@ _FORMAT = "%(levelname)s: [%(process)s] %(name)s: %(message)s"
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python3 -m detcore.trial", description=__doc__)
-    parser.add_argument("entrypoint", metavar="MODULE:CLASS", help="as model_def:MnistTrial")
     parser.add_argument(
-        "--config", metavar="FILE", help="the experiment configuration, without det run"
+        "entrypoint", metavar="MODULE:CLASS", help="the trial, such as model_def:MnistTrial"
     )
     parser.add_argument(
-        "--external-id", metavar="NAME", help="without det run: go on with the trial of this name"
+        "--config", metavar="FILE", help="the experiment configuration, if det run does not give it"
+    )
+    parser.add_argument(
+        "--external-id", metavar="NAME", help="without det run: resume the trial of this name"
     )
     only = parser.add_mutually_exclusive_group()
     only.add_argument(
-        "--test", action="store_true", help="one batch of everything, of which nothing is kept"
+        "--test", action="store_true", help="train, validate and save one batch, and keep nothing"
     )
     only.add_argument(
-        "--check", action="store_true", help="only look for the class, without running anything"
+        "--check", action="store_true", help="only look for the class, and run nothing"
     )
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""The author's code, kept with what it trained."""
+"""Keeps the author's code in the checkpoints of its trial."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("detcore.trial")
 
-#: As much as a master takes of a model's code.
+#: The most code that a master takes with a model.
 LIMIT_BYTES = 96 << 20
 LIMIT_FILES = 10_000
-#: In each checkpoint of a trial.
+#: The name of the code in each checkpoint of a trial.
 LOAD_DATA = "load_data.json"
 
 _MASK = "********"
 _OF_STORAGE = frozenset(
     {"access_key", "secret_key", "session_token", "connection_string", "credential", "customer_key"}
 )
-_SECRETS: dict[tuple[str, ...], frozenset[str] | None] = {  # None: every text in it
+_SECRETS: dict[tuple[str, ...], frozenset[str] | None] = {  # None: every text in it is a secret
     ("checkpoint_storage",): _OF_STORAGE,
     ("tensorboard_storage",): _OF_STORAGE,
     ("environment", "registry_auth"): frozenset(
@@ -35,7 +35,7 @@ _SECRETS: dict[tuple[str, ...], frozenset[str] | None] = {  # None: every text i
 
 
 def without_secrets(config: Any) -> Any:
-    """A configuration for others to read; docs/object-stores.md lists what is masked."""
+    """Returns a configuration that others may read. docs/object-stores.md lists what is masked."""
     return _masked(config, ())
 
 
@@ -52,9 +52,11 @@ def _masked(value: Any, path: tuple[str, ...]) -> Any:
 
 
 def copy(target: pathlib.Path) -> None:
-    """Of the directory that the trial runs in, without what Python compiled, what is hidden, what
-    is no file or cannot be read, and checkpoints; of links what they lead to. Where that is more
-    than code is, its Python files alone."""
+    """Copies the directory in which the trial runs, with the targets of links.
+
+    It leaves out checkpoints, compiled Python, hidden files, and anything that is not a readable
+    file. If the rest is larger than code usually is, it copies the Python files only.
+    """
     source = os.getcwd()
     if target.exists():
         shutil.rmtree(target, ignore_errors=True)
@@ -65,7 +67,7 @@ def copy(target: pathlib.Path) -> None:
         size += os.path.getsize(file)
         if size > LIMIT_BYTES or len(files) > LIMIT_FILES:
             _log.warning(
-                "the checkpoint keeps only the Python files of '%s', in which there are more than "
+                "the checkpoint keeps only the Python files of '%s', because it has more than "
                 "%d MiB or %d files: keep data elsewhere",
                 source,
                 LIMIT_BYTES >> 20,
@@ -79,17 +81,17 @@ def copy(target: pathlib.Path) -> None:
         try:
             shutil.copy2(file, copied)
         except OSError as failure:
-            _log.warning("the checkpoint goes without '%s': %s", file, failure.strerror)
+            _log.warning("the checkpoint does not have '%s': %s", file, failure.strerror)
 
 
 def _files(source: str, target: str) -> Iterator[str]:
-    """Those near the top first: there the trial is, and data are further below."""
+    """Yields files near the top first. The trial is there, and data is usually deeper."""
     source_itself = os.path.realpath(source)
     directories = collections.deque([(source, frozenset[str]())])
     while directories:
         directory, above = directories.popleft()
         itself = os.path.realpath(directory)
-        # Links lead in circles, and up.
+        # Links may lead in circles, and up.
         holds_more = itself != source_itself and any(
             os.path.commonpath([itself, path]) == itself for path in (target, source_itself)
         )
@@ -99,7 +101,7 @@ def _files(source: str, target: str) -> Iterator[str]:
             with os.scandir(directory) as entries:
                 found = sorted(entries, key=lambda entry: entry.name)
         except OSError as failure:
-            _log.warning("the checkpoint goes without '%s': %s", directory, failure.strerror)
+            _log.warning("the checkpoint does not have '%s': %s", directory, failure.strerror)
             continue
         if itself != source_itself and any(entry.name == LOAD_DATA for entry in found):
             continue

@@ -1,4 +1,4 @@
-"""What a trial is given when it is made."""
+"""The context that a trial gets when it is made."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _log = logging.getLogger("detcore.trial")
 
 
 class TrialContext:
-    """Facts and services for a trial, which its `__init__` is given."""
+    """The facts and services that the `__init__` of a trial gets."""
 
-    #: The kind of trial, as errors name it.
+    #: The kind of trial, for messages.
     _trial: str = "Trial"
 
     def __init__(self, env: Environment, core: Context | None = None) -> None:
@@ -40,46 +40,60 @@ class TrialContext:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """A context for looking at a trial by hand: what it makes is used with plain calls of its
-        framework. One slot; hyperparameters are drawn from their ranges in `config`."""
+        """Makes a context to look at a trial by hand, with plain calls of its framework.
+
+        It has one slot. Hyperparameters are drawn at random from their ranges in `config`.
+        """
         return cls(environment_of(config))
 
     def get_experiment_config(self) -> dict[str, Any]:
+        """Returns the experiment configuration."""
         return self.env.experiment_config
 
     def get_data_config(self) -> dict[str, Any]:
-        """The `data` section of the configuration, or {}."""
+        """Returns the `data` section of the configuration, or {}."""
         return self.get_experiment_config().get("data") or {}
 
     def get_experiment_id(self) -> int:
-        """0 without a run."""
+        """Returns the id of the experiment; 0 without a run."""
         return int(self.env.det_experiment_id or 0)
 
     def get_trial_id(self) -> int:
-        """0 without a run."""
+        """Returns the id of the trial; 0 without a run."""
         return int(self.env.det_trial_id or 0)
 
     def get_trial_seed(self) -> int:
+        """Returns the seed for random numbers, the same on all ranks."""
         return self.env.trial_seed
 
     def get_initial_batch(self) -> int:
-        """How many batches were trained before this process started."""
+        """Returns the number of batches that the trial had trained when this process started."""
         return self.env.steps_completed
 
     def get_global_batch_size(self) -> int:
-        """Of all slots together: the configured one, rounded down to a multiple of the slots."""
+        """Returns the records of a batch over all slots together.
+
+        It is the configured size, rounded down to a multiple of the slots.
+        """
         return self._batch_sizes.global_
 
     def get_per_slot_batch_size(self) -> int:
+        """Returns the records of a batch on one slot."""
         return self._batch_sizes.per_slot
 
     def get_hparams(self) -> dict[str, Any]:
-        """All hyperparameters, nested as they are configured."""
+        """Returns all hyperparameters, nested as in the configuration."""
         return self.env.hparams
 
     def get_hparam(self, name: str) -> Any:
-        """A hyperparameter, or a dict of them; `name` is one of the outermost. ValueError: there is
-        none of that name."""
+        """Returns one hyperparameter, or a dict of nested ones.
+
+        Args:
+            name: A name of the outermost level.
+
+        Raises:
+            ValueError: The configuration does not have this hyperparameter.
+        """
         if name not in self.env.hparams:
             raise ValueError(
                 f"there is no hyperparameter {name!r}; there are "
@@ -87,16 +101,17 @@ class TrialContext:
             )
         if name == "global_batch_size":
             _log.warning(
-                "the hyperparameter global_batch_size is as configured; get_global_batch_size() "
-                "and get_per_slot_batch_size() tell what is trained with"
+                "the hyperparameter global_batch_size is the configured value; "
+                "get_global_batch_size() and get_per_slot_batch_size() return the sizes in use"
             )
         return self.env.hparams[name]
 
     def get_stop_requested(self) -> bool:
+        """Returns True if set_stop_requested() asked the trial to stop."""
         return self._stop_requested
 
     def set_stop_requested(self, stop_requested: bool) -> None:
-        """With True the trial ends at the end of the workload that it is in, with a checkpoint."""
+        """Asks the trial to stop after its current workload, with a checkpoint."""
         assert isinstance(stop_requested, bool), (
             f"stop_requested is True or False, not {stop_requested!r}"
         )
@@ -105,7 +120,8 @@ class TrialContext:
         self._stop_requested = stop_requested
 
     def get_tensorboard_path(self) -> pathlib.Path:
-        """The directory for TensorBoard files of this rank; without a run, one for all."""
+        """Returns the directory for TensorBoard files of this rank. Without a run it is one for
+        all."""
         if self._core is not None:
             return self._core.train.get_tensorboard_path()
         path = pathlib.Path(tempfile.gettempdir(), f"tensorboard-{os.getuid()}")
@@ -124,7 +140,7 @@ def _divided(hparams: dict[str, Any], slots: int, trial: str) -> BatchSizes:
 
 
 def _alone() -> DistributedContext:
-    """Whatever job this process is a part of."""
+    """Makes a job of this process alone, even if it is part of another job."""
     return DistributedContext(
         rank=0, size=1, local_rank=0, local_size=1, cross_rank=0, cross_size=1
     )

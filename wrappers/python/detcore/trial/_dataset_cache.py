@@ -1,4 +1,4 @@
-"""Datasets that are made once, kept in files, and read by all ranks and later trials."""
+"""Makes datasets once, keeps them in files, and lets all ranks and later trials read them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _log = logging.getLogger("detcore.trial")
 
 
 class CachedDatasetError(InvalidArgumentError, AssertionError):
-    """A dataset cannot be cached, or not be read from its cache, as it is asked for."""
+    """The dataset cannot be cached, or cannot be read from its cache, in this way."""
 
 
 class DatasetCaching:
-    """What a context gives under `experimental` for datasets of tf.data that are slow to make."""
+    """Caches datasets of tf.data that are slow to make: `context.experimental`."""
 
     def __init__(self, context: TrialContext) -> None:
         self._context = context
@@ -42,17 +42,28 @@ class DatasetCaching:
         skip_shuffle_at_epoch_end: bool = False,
     ) -> Callable[[Make], Make]:
         """Decorates a function that makes the training data: a finite tf.data.Dataset of single
-        records. It is called where the records of that id and version are in no file yet. What the
-        decorated function returns is this rank's share of them, as large as that of every other
-        rank: it begins behind the batches that the trial has trained, and each new iterator is the
-        next epoch, shuffled by the trial's seed where `shuffle` says so. Repeat, batch and augment
-        it. Of one dataset in a trial; wrap_dataset() is not for it."""
+        records.
+
+        Your function is called only if no file has the records of this id and version yet. The
+        decorated function returns this rank's share of the records. All ranks have equal shares. A
+        share begins after the batches that the trial has trained. Each new iterator is the next
+        epoch.
+
+        Repeat, batch and augment the returned dataset. Use the decorator for one dataset in a
+        trial. Do not pass that dataset through wrap_dataset().
+
+        Args:
+            dataset_id: The name of the dataset in the cache.
+            dataset_version: The version. Change it when the data changes.
+            shuffle: True: shuffle by the trial's seed.
+            skip_shuffle_at_epoch_end: True: use the same order in every epoch.
+        """
 
         def use() -> dict[str, int]:
             if self._train_cached:
                 raise CheckFailedError(
-                    "cache_train_dataset is for one dataset, and made one already; a second one "
-                    "would not go on where it stood when the trial is resumed"
+                    "cache_train_dataset is for one dataset, and has made one; a second one "
+                    "would not continue at its place when the trial resumes"
                 )
             self._train_cached = True
             done = self._context.env.steps_completed * self._context.get_per_slot_batch_size()
@@ -68,8 +79,12 @@ class DatasetCaching:
     def cache_validation_dataset(
         self, dataset_id: str, dataset_version: str, shuffle: bool = False
     ) -> Callable[[Make], Make]:
-        """As cache_train_dataset(), for the validation data: always from the beginning, in the same
-        order, with all records, and in as many places as one likes."""
+        """Decorates a function that makes the validation data, as cache_train_dataset() does for
+        training.
+
+        The returned dataset always has all records of this rank's share, from the beginning and in
+        the same order. You may use the decorator several times.
+        """
         return self._cached(
             dataset_id,
             dataset_version + "_val",
@@ -77,7 +92,8 @@ class DatasetCaching:
         )
 
     def is_fed(self, wrapped: bool) -> bool:
-        """Whether each rank has its share of the training data; `wrapped`: by wrap_dataset()."""
+        """Returns True if each rank has its share of the training data. `wrapped`: by
+        wrap_dataset()."""
         if self._train_cached and wrapped:
             raise CheckFailedError(
                 "cache_train_dataset and wrap_dataset() are both used: leave out wrap_dataset(), "
@@ -110,7 +126,7 @@ class DatasetCaching:
 
 
 class _Place(NamedTuple):
-    """Where datasets are cached."""
+    """The place where datasets are cached."""
 
     directory: pathlib.Path
     bucket: Storage | None
@@ -120,7 +136,7 @@ class _Place(NamedTuple):
 
 
 def _place(config: dict[str, Any]) -> _Place:
-    """As `data_layer` says."""
+    """Returns the place that `data_layer` of the configuration names."""
     layer = {name: value for name, value in (config.get("data_layer") or {}).items() if value}
     kind = layer.pop("type", "shared_fs")
     if kind == "shared_fs":
@@ -134,7 +150,7 @@ def _place(config: dict[str, Any]) -> _Place:
     layer.pop("local_cache_host_path", None)
     layer["prefix"] = layer.pop("bucket_directory_path", "").strip("/")
     bucket = Storage({"type": kind, **layer})
-    # Copies of one bucket only, and no dataset of shared_fs.
+    # The directory has copies of one bucket only, and no dataset of shared_fs.
     return _Place(local / "local_cache" / f"{kind}-{layer.get('bucket')}" / layer["prefix"], bucket)
 
 
@@ -159,7 +175,7 @@ def _open(place: _Place, dataset_id: str, version: str, make: Make) -> CachedDat
 
 
 def _epochs(dataset: CachedDataset, options: dict[str, int]) -> Any:
-    """A tf.data.Dataset, each iterator of which goes through the next epoch."""
+    """Returns a tf.data.Dataset. Each of its iterators goes through the next epoch."""
     length = len(dataset.reader(**{**options, "offset": 0}))
     offset = options.pop("offset", 0)
     later = itertools.count(offset // length + 1)

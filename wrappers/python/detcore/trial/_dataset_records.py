@@ -1,5 +1,7 @@
-"""Elements of tf.data as records of bytes, many at a time: rows of numbers as they are in memory,
-and anything else as TensorFlow serializes it."""
+"""Converts elements of tf.data to records of bytes, many at a time.
+
+Rows of numbers stay as they are in memory. TensorFlow serializes anything else.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,16 @@ if TYPE_CHECKING:
 
     from detcore._trial_cache import CachedDataset, DatasetReader, DatasetWriter
 
-#: What is read or written at once, where records are small.
+#: The bytes that are read or written at once if records are small.
 _BLOCK_BYTES = 1 << 20
 _BLOCK_RECORDS = 4096
 
 
 def write_records(writer: DatasetWriter, make: Callable[[], Any]) -> None:
-    """Writes all elements of the tf.data.Dataset that `make` makes."""
+    """Writes all elements of the tf.data.Dataset that `make` returns."""
     if tf.executing_eagerly():
         _write(writer, make(), lambda blocks: blocks.as_numpy_iterator())
-    else:  # inside of an input_fn, whose graph is none of ours
+    else:  # inside an input_fn, whose graph is not ours
         with tf.Graph().as_default():
             _write(writer, make(), _in_session)
 
@@ -38,7 +40,7 @@ def _write(writer: DatasetWriter, dataset: Any, iterate: Callable[[Any], Iterato
         )
     if _value(dataset.cardinality()) == tf.data.INFINITE_CARDINALITY:
         raise InvalidArgumentError(
-            "a cached dataset is stored whole, and this one is without an end; repeat what the "
+            "a cached dataset is stored whole, and this one has no end; repeat what the "
             "decorated function returns, not what is in it"
         )
     spec = dataset.element_spec
@@ -78,7 +80,7 @@ def _in_session(blocks: Any) -> Iterator[Any]:
 
 
 def read_records(dataset: CachedDataset, reader: Callable[[], DatasetReader]) -> Any:
-    """A tf.data.Dataset, each iterator of which goes through an epoch of a new reader."""
+    """Returns a tf.data.Dataset. Each of its iterators goes through one epoch of a new reader."""
     about = json.loads(dataset.metadata)
     spec = _decode_spec(about["spec"])
     row = _row(spec) if about["rows"] else None
@@ -102,7 +104,7 @@ def _rows(reader: DatasetReader, row: np.dtype[Any], spec: Any) -> Iterator[Any]
     sizes = np.empty(_per_block(row.itemsize), np.uint64)
     block = np.empty(len(sizes), row)
     while count := reader.next(block.view(np.uint8), sizes):
-        # Copies, which TensorFlow may keep.
+        # These are copies, which TensorFlow may keep.
         parts = [block[name][:count].copy() for name in row.names or ()]
         yield tf.nest.pack_sequence_as(spec, parts)
 
@@ -120,7 +122,7 @@ def _per_block(size: int) -> int:
 
 
 def _row(spec: Any) -> np.dtype[Any] | None:
-    """A record as a NumPy structure; None where elements differ in size or are no numbers."""
+    """Returns a record as a NumPy structure. None if elements differ in size or are not numbers."""
     flat = tf.nest.flatten(spec)
     if not all(isinstance(one, tf.TensorSpec) and one.shape.is_fully_defined() for one in flat):
         return None
@@ -155,8 +157,10 @@ def _parsed(record: Any, spec: Any) -> Any:
 
 
 def _encode_spec(spec: Any) -> dict[str, Any]:
-    """What the elements of a tf.data.Dataset look like, as JSON. They are tuples and dicts of
-    tensors, ragged and sparse ones among them. TypeError: others."""
+    """Describes the elements of a tf.data.Dataset as JSON.
+
+    They are tuples and dicts of tensors, also ragged and sparse ones. TypeError for others.
+    """
     if isinstance(spec, tuple):
         return {"tuple": [_encode_spec(one) for one in spec]}
     if isinstance(spec, dict) and all(isinstance(name, str) for name in spec):

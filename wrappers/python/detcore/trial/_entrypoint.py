@@ -1,4 +1,4 @@
-"""A trial's class, by its name in `entrypoint`: module:Class."""
+"""Finds the class of a trial by its name in `entrypoint`: module:Class."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ _FORM = re.compile(f"({_DOTTED}):({_DOTTED})")
 
 
 def check_entrypoint(entrypoint: str) -> None:
-    """Whether it can be found, as far as that shows without running anything of the trial, which
-    takes seconds. InvalidExperimentException: no, and why."""
+    """Checks that the class can be found. It does not run any code of the trial, which takes
+    seconds.
+
+    It raises InvalidExperimentException with the reason if not.
+    """
     module, name = _parts(entrypoint)
     names = _names_in(_module_spec(entrypoint, module))
     if names is not None and name.partition(".")[0] not in names[0]:
@@ -34,8 +37,10 @@ def check_entrypoint(entrypoint: str) -> None:
 
 
 def load_trial_class(entrypoint: str) -> type[Trial]:
-    """Imports it; the module is looked for in the working directory first.
-    InvalidExperimentException: there is none, or it is no class of trials."""
+    """Imports the class. It looks for the module in the working directory first.
+
+    It raises InvalidExperimentException if the class is missing or is not a class of trials.
+    """
     module, name = _parts(entrypoint)
     _module_spec(entrypoint, module)
     try:
@@ -52,7 +57,7 @@ def load_trial_class(entrypoint: str) -> type[Trial]:
             raise _refused(entrypoint, _missing(module, name, trials))
         found = getattr(found, part)
     if not _is_trial(found):
-        kind = "a class, but of no trial" if isinstance(found, type) else type(found).__name__
+        kind = "a class, but not of a trial" if isinstance(found, type) else type(found).__name__
         raise _refused(
             entrypoint, f"{name} is {kind}; derive a class from TFKerasTrial or EstimatorTrial"
         )
@@ -66,7 +71,7 @@ def load_trial_class(entrypoint: str) -> type[Trial]:
 
 
 def entrypoint_of(trial_class: type[Any]) -> str:
-    """By which the class is found again, from the working directory."""
+    """Returns the name by which the class is found again from the working directory."""
     module = trial_class.__module__
     script = getattr(sys.modules.get("__main__"), "__file__", None)
     if module == "__main__" and script is not None:
@@ -86,10 +91,10 @@ def _module_spec(entrypoint: str, module: str) -> ModuleSpec:
     spec = None
     for name in itertools.accumulate(module.split("."), "{}.{}".format):
         if spec is not None and spec.submodule_search_locations is None:
-            spec = None  # in a module there are no others; nor is it run to find that out
+            spec = None  # a module has no submodules; it is not run to find that out
             break
         folders = None if spec is None else spec.submodule_search_locations
-        # Packages are not run for it, which may take minutes, unless that is the only way.
+        # A package is run only if there is no other way, because that may take minutes.
         spec = _spec_in(name, folders) or importlib.util.find_spec(name)
         if spec is None:
             break
@@ -112,13 +117,16 @@ def _spec_in(name: str, folders: Sequence[str] | None) -> ModuleSpec | None:
 
 
 def _names_in(spec: ModuleSpec) -> tuple[set[str], set[str]] | None:
-    """What the source of a module may bind, and the classes among it. None: that does not show."""
+    """Returns the names that the source of a module may bind, and the classes among them.
+
+    None: the source does not show them.
+    """
     if spec.origin is None or not spec.origin.endswith(".py"):
         return None
     try:
         nodes = list(ast.walk(ast.parse(pathlib.Path(spec.origin).read_bytes(), spec.origin)))
     except (OSError, SyntaxError, ValueError):
-        return None  # Python says it better when the module is imported
+        return None  # the import of the module gives a better message
     classes = {node.name for node in nodes if isinstance(node, ast.ClassDef)}
     imports = [n for n in nodes if isinstance(n, (ast.Import, ast.ImportFrom))]
     aliases = {alias.asname or alias.name for node in imports for alias in node.names}

@@ -1,4 +1,4 @@
-"""What a trial is told about itself: the facts behind a TrialContext."""
+"""The facts behind a TrialContext."""
 
 from __future__ import annotations
 
@@ -10,42 +10,55 @@ if TYPE_CHECKING:
 
 
 class ExperimentConfig(dict[str, Any]):
-    """The experiment configuration, with the defaults of what may be absent, or null."""
+    """The experiment configuration, with methods that return defaults for parts that are missing or
+    null."""
 
     def scheduling_unit(self) -> int:
+        """Returns the number of batches of a training workload."""
         return int(_given(self).get("scheduling_unit", 100))
 
     def slots_per_trial(self) -> int:
+        """Returns the number of slots of a trial."""
         return int(_given(self.get("resources")).get("slots_per_trial", 1))
 
     def experiment_seed(self) -> int:
+        """Returns the seed of the experiment."""
         return int(_given(self.get("reproducibility")).get("experiment_seed", 0))
 
     def debug_enabled(self) -> bool:
+        """Returns True if `debug` is set."""
         return bool(self.get("debug", False))
 
     def get_records_per_epoch(self) -> int | None:
+        """Returns `records_per_epoch`, or None."""
         return self.get("records_per_epoch")
 
     def get_min_validation_period(self) -> dict[str, int]:
+        """Returns the configured time between validations, as {unit: length}, or {}."""
         return self.get("min_validation_period") or {}
 
     def get_min_checkpoint_period(self) -> dict[str, int]:
+        """Returns the configured time between checkpoints, as {unit: length}, or {}."""
         return self.get("min_checkpoint_period") or {}
 
     def get_searcher_metric(self) -> str:
+        """Returns the name of the metric that the search compares."""
         return str(self["searcher"]["metric"])
 
     def get_optimizations_config(self) -> dict[str, Any]:
+        """Returns the `optimizations` section."""
         return _given(self.get("optimizations"))
 
     def average_training_metrics_enabled(self) -> bool:
+        """Returns True if training metrics are averaged over ranks."""
         return bool(self.get_optimizations_config().get("average_training_metrics", True))
 
     def get_checkpoint_storage(self) -> dict[str, Any]:
+        """Returns the `checkpoint_storage` section."""
         return self.get("checkpoint_storage") or {}
 
     def get_entrypoint(self) -> str | list[str]:
+        """Returns the entrypoint, a text or a list of texts."""
         entrypoint = self["entrypoint"]
         parts = entrypoint if isinstance(entrypoint, list) else [entrypoint]
         if not all(isinstance(part, str) for part in parts):
@@ -59,16 +72,16 @@ def _given(section: dict[str, Any] | None) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Environment:
-    """A read-only record; trials see it as `context.env`."""
+    """The facts about a trial, read-only: `context.env`."""
 
     experiment_config: ExperimentConfig
     hparams: dict[str, Any]
     trial_seed: int = 0
     steps_completed: int = 0
     latest_checkpoint: str | None = None
-    #: Whether a controller trains the trial, rather than its author by hand.
+    #: True if a controller trains the trial. False if its author works with it by hand.
     managed_training: bool = True
-    #: One batch of everything, to see whether it runs.
+    #: True if the trial does one batch of everything, as a test.
     test_mode: bool = False
     on_cluster: bool = False
     debug: bool = False
@@ -85,7 +98,7 @@ class Environment:
 
     @classmethod
     def of_run(cls, info: ClusterInfo, **others: Any) -> Environment:
-        """Of a run that core.init() started; `others` are fields that it does not know."""
+        """Makes the facts of a run of core.init(). `others` are fields that a run does not know."""
         trial = info.trial
         return cls(
             ExperimentConfig(trial.config),

@@ -1,19 +1,21 @@
-"""What trial layers refuse."""
+"""Exceptions of trials."""
 
 from __future__ import annotations
 
 
 class InvalidExperimentException(BaseException):
-    """The experiment cannot be trained as it is written. Handlers of `Exception` let it pass, as
-    those of trials always did: it is for the one who wrote the experiment."""
+    """The experiment has a mistake, so it cannot be trained.
+
+    Handlers of `Exception` do not catch it. It is for the author of the experiment.
+    """
 
 
 class InvalidDataTypeException(InvalidExperimentException):
-    """Data of a kind that a trial cannot be fed with."""
+    """The trial returned data of a kind that it cannot be fed with."""
 
     def __init__(self, typ: type, message: str) -> None:
         super().__init__(f"Invalid data type ({typ.__name__}): {message}")
 
 
 class CheckFailedError(Exception):
-    """A trial breaks a rule of its contract, such as forgetting to wrap its model."""
+    """A trial breaks a rule. For example, it did not wrap its model."""

@@ -1,4 +1,4 @@
-"""The ways out of a training that by itself never ends."""
+"""Leaves a training loop that never ends by itself."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ if TYPE_CHECKING:
 
 
 class Finished(Exception):
-    """There are no more workloads: the framework's loop is left by an exception."""
+    """No workload is left: this exception leaves the framework's loop."""
 
 
 @contextlib.contextmanager
 def until_finished(
     cause_of: Callable[[Exception], BaseException], answer: Callable[[InvalidHP], None]
 ) -> Iterator[None]:
-    """The framework's loop. What it raises but Finished is raised as what `cause_of` finds behind
-    it; InvalidHP, of this rank or of another, is given to `answer` before."""
+    """Runs the framework's loop until Finished.
+
+    Any other exception is replaced by what `cause_of` finds behind it. InvalidHP, of this rank or
+    another, first goes to `answer`.
+    """
     try:
         yield
     except Finished:

@@ -1,4 +1,4 @@
-"""Gradients of a trial's optimizers, added up over its ranks."""
+"""Sums gradients of a trial's optimizers over its ranks."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from detcore.core import DistributedContext
     from detcore.trial import ExperimentConfig
 
-# TensorFlow takes memory of NumPy as it is where it begins at a multiple of this, and else copies.
+# TensorFlow uses memory of NumPy directly if it begins at a multiple of this. Else it copies.
 _ALIGNMENT = 64
 _MIB = 1 << 20
 
 
 class Gradients:
-    """What the ranks of a trial sum. `optimizations` of the configuration say how."""
+    """The sums over the ranks of a trial, as `optimizations` of the configuration sets them."""
 
     def __init__(self, distributed: DistributedContext, config: ExperimentConfig) -> None:
         self._distributed = distributed
-        #: Those whose gradients an exchange adds up; None: this rank's alone.
+        #: The ranks whose gradients are summed. None: this rank alone.
         self._ranks: DistributedContext | None = distributed
         given = config.get_optimizations_config()
         self.frequency = int(given.get("aggregation_frequency", 1))
@@ -41,15 +41,17 @@ class Gradients:
         }
         self._positions: dict[Any, int] = {}
         self._exchanges: dict[int, _Exchange] = {}
-        #: What a sum over ranks raised, of which TensorFlow has a text only.
+        #: The exception of a sum over ranks. TensorFlow keeps only its text.
         self.failure: BaseException | None = None
 
     def sum(
         self, gradients: Sequence[Any], variables: Sequence[Any], number: int = 0
     ) -> tuple[list[Any], Any]:
-        """What all ranks apply in place of their own gradients, and whether they do so now. All
-        ranks in step, also where TensorFlow makes the graph of the first batch. `number` tells
-        several sums for the same variables in a batch apart."""
+        """Returns the gradients that all ranks apply instead, and True if they apply them now.
+
+        All ranks call it in step, also while TensorFlow makes the graph of the first batch.
+        `number` is for several sums of the same variables in one batch.
+        """
         try:
             return self._sum(self._position(gradients, variables, number), gradients, variables)
         except Exception as failure:
@@ -57,13 +59,13 @@ class Gradients:
             raise
 
     def close(self) -> None:
-        """Leaves the job to end: graphs, which live on, refer to what sums."""
+        """Frees the job. Graphs live on, and they refer to the sums."""
         for exchange in self._exchanges.values():
             exchange.close()
 
     def _position(self, gradients: Sequence[Any], variables: Sequence[Any], number: int) -> int:
-        """Of such gradients among all that are summed, the same on all ranks."""
-        # One rank alone may make its graph again, as for a shorter batch.
+        """Returns the position of such gradients among all sums, the same on all ranks."""
+        # One rank alone may make its graph again, for example for a shorter batch.
         sparse = tuple(isinstance(gradient, tf.IndexedSlices) for gradient in gradients)
         key = (number, tuple(id(variable) for variable in variables), sparse)
         if key not in self._positions:
@@ -99,8 +101,11 @@ class Gradients:
 
 
 class _Exchange:
-    """The gradients of one optimizer. A sparse one travels as a whole and with a mark for each of
-    its rows, so that the sum has the rows that any rank had."""
+    """The sums of one optimizer's gradients.
+
+    A sparse gradient is sent whole, with a mark for each row. So the sum has each row that any rank
+    had.
+    """
 
     def __init__(
         self,
@@ -122,11 +127,11 @@ class _Exchange:
             sparse=self._sparse,
             **options,
         )
-        #: Of what a call answers.
+        #: The dtypes of the results of a call.
         self.types = [*dtypes[: len(self._shapes)], *[np.int64] * len(self._sparse), np.bool_]
 
     def parts(self, gradients: Sequence[Any]) -> list[Any]:
-        """As tensors: the gradients, then which rows the sparse ones have."""
+        """Returns tensors: the gradients, then the rows of the sparse ones."""
         dense = list(gradients)
         marks = []
         for index in self._sparse:
@@ -134,13 +139,15 @@ class _Exchange:
             dense[index] = tf.math.unsorted_segment_sum(slices.values, slices.indices, rows)
             ones = tf.ones_like(slices.indices, tf.float32)
             marks.append(tf.math.unsorted_segment_max(ones, slices.indices, rows))
-        # Of a row that nobody has, the largest number is the lowest there is.
+        # For a row that no rank has, the largest number is the lowest possible one.
         return dense + [tf.maximum(mark, 0) for mark in marks]
 
     def __call__(self, *parts: Any) -> list[Any]:
-        """The sums; then the rows of sparse ones; then whether they are to be applied. They stand
-        in memory that the next call writes to."""
-        for index in reversed(range(len(parts))):  # as a backward pass makes them
+        """Returns the sums, then the rows of sparse ones, then if they are applied now.
+
+        The results use memory that the next call writes to.
+        """
+        for index in reversed(range(len(parts))):  # in the order of a backward pass
             self._aggregator.add(index, parts[index], self._written[index])
         is_applied = self._aggregator.step()
         results = self._results[: len(self._shapes)]
@@ -153,7 +160,7 @@ class _Exchange:
         self._aggregator.close()
 
     def gradients(self, results: Sequence[Any]) -> list[Any]:
-        """What __call__() answered, as gradients again."""
+        """Converts the results of __call__() back to gradients."""
         sums: list[Any] = [tf.convert_to_tensor(result) for result in results[: len(self._shapes)]]
         for number, index in enumerate(self._sparse):
             shape = self._shapes[index]
@@ -167,7 +174,7 @@ class _Exchange:
 
 
 def override_in_place(optimizer: Any, **methods: Any) -> None:
-    """Whoever has the optimizer has it with these methods, too, and finds the class it was of."""
+    """Replaces methods of an optimizer in place. Its class still appears to be the same."""
     base = type(optimizer)
     kept = {name: getattr(base, name) for name in ("__doc__", "__module__", "__qualname__")}
     derived = types.new_class(base.__name__, (base,), {}, lambda own: own.update(kept, **methods))

@@ -1,4 +1,4 @@
-"""Horovod in the place of detcore's sums over ranks, where it is asked for."""
+"""Uses Horovod in place of detcore's sums over ranks, on request."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
     from detcore.trial import ExperimentConfig
 
-# horovodrun sets the first; the second is 1 where somebody else asks for Horovod.
+# horovodrun sets the first. The second is 1 if something else asks for Horovod.
 _RANK, _WANTED = "HOROVOD_RANK", "USE_HOROVOD"
 
 
 def start() -> Any:
-    """horovod.tensorflow, begun; None: it is not asked for. Before the ranks meet, for the MPI of
-    both must be one that Horovod's thread may call. ImportError: there is no Horovod."""
+    """Starts horovod.tensorflow. None if nothing asks for it. ImportError if it is missing.
+
+    Call it before the ranks meet: both must use an MPI that Horovod's thread may call.
+    """
     if _RANK not in os.environ and os.environ.get(_WANTED) != "1":
         return None
     try:
@@ -38,8 +40,8 @@ def start() -> Any:
     return hvd
 
 
-# Horovod ends MPI on all ranks when the first of them leaves, from a thread of its own: who left a
-# job by MPI then would crash, and so nobody does.
+# When the first rank leaves, a thread of Horovod ends MPI on all ranks. A rank that left a job by
+# MPI after that would crash. So no rank does.
 _never_left: list[Any] = []
 
 
@@ -52,7 +54,7 @@ def join_ranks() -> DistributedContext:
 
 
 def gradients_of(distributed: DistributedContext, config: ExperimentConfig) -> Gradients | None:
-    """What a trial's ranks sum their gradients by; None where it is one process."""
+    """Returns the sums of a trial with several ranks. None for one process."""
     if distributed.size == 1:
         return None
     hvd = start()
@@ -60,8 +62,11 @@ def gradients_of(distributed: DistributedContext, config: ExperimentConfig) -> G
 
 
 class _OverHorovod(Gradients):
-    """Several batches of a rank are added up as they are without Horovod, which averages over ranks
-    then. Its own optimizers do not: they leave out a train_step() that applies gradients itself."""
+    """Sums through Horovod. It adds several batches of a rank first, and Horovod then averages over
+    ranks.
+
+    Horovod's own optimizers do not fit: they miss a train_step() that applies gradients itself.
+    """
 
     def __init__(self, hvd: Any, distributed: DistributedContext, config: ExperimentConfig) -> None:
         if (hvd.rank(), hvd.size()) != (distributed.rank, distributed.size):
@@ -89,13 +94,16 @@ class _OverHorovod(Gradients):
         return averages, is_applied
 
     def _averages(self, position: int, gradients: list[Any]) -> list[Any]:
-        # Horovod knows tensors by names, and those of a graph that one rank made again are others.
+        # Horovod knows tensors by name. A graph that one rank made again has other names.
         with self._met(gradients):
             return [self._average(f"det.{position}.{n}", one) for n, one in enumerate(gradients)]
 
     def _met(self, gradients: list[Any]) -> Any:
-        """Behind a rank that has left its training Horovod waits for ever; detcore tells of it. In
-        a graph the gradients of the first layers may still be computed."""
+        """Lets the ranks meet first, because Horovod waits forever for a rank that has left.
+
+        detcore reports such a rank. In a graph, the gradients of the first layers may still be
+        computed.
+        """
         if tf.executing_eagerly():
             self._meet()
             return contextlib.nullcontext()

@@ -1,4 +1,4 @@
-"""The environment of a trial that its author looks at by hand, without a run."""
+"""Makes the environment of a trial without a run, for its author to look at."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 
 def environment_of(config: Mapping[str, Any], hparams: dict[str, Any] | None = None) -> Environment:
-    """Of an experiment configuration: one slot, and values of its hyperparameters at random where
-    `hparams` does not give them."""
+    """Makes it from an experiment configuration, with one slot.
+
+    Hyperparameters are random if `hparams` does not give them.
+    """
     made = env_from_config(config, random.getrandbits(32), hparams)
     return Environment(
         ExperimentConfig(made["experiment_config"]),

@@ -26,7 +26,7 @@ _DONE = {
 
 
 class OneBatch:
-    """A WorkloadSource: one of each kind, of one batch."""
+    """A WorkloadSource with one workload of each kind, of one batch."""
 
     def __init__(self) -> None:
         self._left = list(WorkloadKind)
@@ -57,8 +57,8 @@ class OneBatch:
 
 @contextlib.contextmanager
 def unkept_run(environment: Environment) -> Iterator[core.Context]:
-    """A run of which nothing is kept. InvalidHP leaves it as any exception does: there is no search
-    that could try others."""
+    """Starts a run of which nothing is kept. InvalidHP leaves it, because no search can try other
+    values."""
     refusal = None
     with (
         tempfile.TemporaryDirectory(prefix="detcore-test-") as folder,

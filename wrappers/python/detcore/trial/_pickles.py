@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 #: The states of random generators.
 RANDOM = "rng_state.pkl"
-#: Where the search was, of the chief.
+#: The chief's position in the search.
 SEQUENCER = "workload_sequencer.pkl"
 
 

@@ -1,4 +1,4 @@
-"""InvalidHP, wherever and on whatever rank it was raised."""
+"""Handles InvalidHP from any place and any rank."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     from detcore.trial._workloads import WorkloadSource
 
-# What a rank calls that raised it; whoever waits for that rank is told so.
+# The function that a rank calls after InvalidHP. The message names it on ranks that wait.
 _CALL = IN_PYTHON["det_trial_sequencer_respond_invalid_hparams"]
 
 
 def refusal_in(failure: BaseException) -> InvalidHP | None:
-    """None: the failure is another one."""
+    """Returns the InvalidHP behind a failure. None for another failure."""
     if isinstance(failure, InvalidHP):
         return failure
     if isinstance(failure, ConflictError) and _CALL in str(failure):
@@ -27,7 +27,7 @@ def refusal_in(failure: BaseException) -> InvalidHP | None:
 
 @contextlib.contextmanager
 def refused_by_all(workloads: WorkloadSource) -> Iterator[None]:
-    """What another rank refused meanwhile is answered and raised here, too."""
+    """Answers and raises here an InvalidHP of another rank."""
     try:
         yield
     except ConflictError as failure:

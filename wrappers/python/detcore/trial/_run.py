@@ -1,4 +1,4 @@
-"""Training a trial, in whatever way this program was started."""
+"""Trains a trial, whichever way the program was started."""
 
 from __future__ import annotations
 
@@ -33,23 +33,27 @@ def run(
     hparams: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> None:
-    """Trains the trial until its search has no more work for it, or it is asked to leave.
+    """Trains a trial until its search has no more work, or until it is asked to stop.
 
-    `config` is an experiment configuration, or the file of one; under `det run` and in a cluster,
-    which have it already, it is not looked at. `options` are those of core.init(): with an
-    `external_id` the next start goes on where this one ended or was killed. Under mpirun all ranks
-    call it. SIGTERM asks the trial to save a checkpoint and leave. InvalidHP ends the program, in
-    good order. What each workload wrote below get_tensorboard_path() is brought to storage, also
-    with `tensorboard_mode=core.TensorboardMode.MANUAL`; of ranks above 0 no event files.
+    Under mpirun all ranks call it. SIGTERM asks the trial to save a checkpoint and leave. InvalidHP
+    ends the program with status 0. Files below get_tensorboard_path() are brought to storage after
+    each workload. On ranks except the chief, event files are left out.
+
+    Args:
+        trial_class: The class of the trial.
+        config: The experiment configuration, or the name of its file. It is ignored under `det run`
+            and in a cluster, which give their own.
+        hparams: The hyperparameters of a new trial.
+        options: Options of core.init(). With an `external_id` the next start resumes the trial.
     """
     ended: SystemExit | None = None
     try:
         _train(trial_class, config, hparams, options)
     except SystemExit as end:
-        # Without what it was raised from, whose frames have what was trained.
+        # A new exception: the frames of the first one refer to the model.
         ended = SystemExit(end.code)
     finally:
-        gc.collect()  # what was trained refers to its job in circles, and MPI ends with the job
+        gc.collect()  # the model and its job refer to each other, and MPI ends with the job
     if ended is not None:
         raise ended
 
@@ -94,7 +98,7 @@ def _train(
                 raise
             controller.run()
         if isinstance(workloads, Uploads):
-            workloads.upload()  # what callbacks wrote at the end of training
+            workloads.upload()  # files that callbacks wrote at the end of training
 
 
 def test_one_batch(
@@ -102,10 +106,14 @@ def test_one_batch(
     config: dict[str, Any] | str | os.PathLike[str] | None = None,
     hparams: Mapping[str, Any] | None = None,
 ) -> None:
-    """Trains one batch, validates with one, and saves a checkpoint: whether a trial runs at all.
+    """Tests a trial: it trains one batch, validates with one, and saves a checkpoint.
 
-    In this process; nothing of it is kept. Hyperparameters that `config` searches for are drawn
-    from their ranges. InvalidHP is raised.
+    It runs in this process, and keeps nothing. InvalidHP is raised.
+
+    Args:
+        trial_class: The class of the trial.
+        config: The experiment configuration, or the name of its file.
+        hparams: The hyperparameters. None: they are drawn from their ranges in `config`.
     """
     given = {**(read_config(config) if config is not None else {}), "scheduling_unit": 1}
     offline = environment_of(given, None if hparams is None else dict(hparams))
@@ -125,8 +133,10 @@ def _controller(
 def _for_ranks(
     config: dict[str, Any] | str | os.PathLike[str] | None, ranks: int
 ) -> dict[str, Any] | None:
-    """A slot for each rank, unless it says something else. That of a file has a 1 if it says
-    nothing."""
+    """Returns the configuration with a slot for each rank, unless it has a number of slots.
+
+    A configuration from a file has 1 slot by default.
+    """
     if config is None:
         return None
     given = read_config(config)

@@ -1,4 +1,4 @@
-"""Whether ranks train the same model."""
+"""Checks that all ranks train the same model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def check_same(distributed: DistributedContext, variables: Sequence[Any]) -> None:
-    """That all ranks have such variables, in this order. All ranks in step."""
+    """Checks that all ranks have the same variables in the same order. All ranks call it in
+    step."""
     own = [_described(variable) for variable in variables]
     chief, *others = distributed.allgather(own)
     for rank, theirs in enumerate(others, 1):

@@ -1,4 +1,4 @@
-"""Which batches a rank is fed with, in which order."""
+"""Decides which batches a rank trains, and in which order."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 def epochs(
     length: int, rank: int, size: int, *, shuffle: bool = False, seed: int = 0, skip: int = 0
 ) -> Iterator[list[int]]:
-    """For each epoch of `length` batches the indices of those that `rank` of `size` trains, as
-    Sampler has them. The first `skip` batches of this rank are left out."""
+    """Yields for each epoch the indices of the batches of this rank, in the order of Sampler.
+
+    An epoch has `length` batches over all ranks. The first `skip` batches of this rank are left
+    out.
+    """
     try:
         return _epochs(Sampler(length, rank, size, shuffle, seed, skip))
     except InvalidArgumentError as refusal:

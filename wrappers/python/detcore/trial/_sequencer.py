@@ -1,4 +1,4 @@
-"""The workloads of a run, as its search and its configuration ask for them."""
+"""Decides the workloads of a run from its search and its configuration."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 
 class Sequencer:
-    """A WorkloadSource. It reports metrics and progress, and asks whether to stop; all ranks in
-    step."""
+    """A WorkloadSource that reports metrics and progress, and asks if the run should stop.
+
+    All ranks call each method in step, except state().
+    """
 
     def __init__(
         self, core: Context, global_batch_size: int, config: Mapping[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""TensorFlow, or a word on what to install."""
+"""Imports TensorFlow, or raises an error that names what to install."""
 
 from __future__ import annotations
 

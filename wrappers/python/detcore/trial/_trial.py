@@ -1,4 +1,4 @@
-"""What every kind of trial is."""
+"""The base of all kinds of trials."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TrialController(Protocol):
-    """Trains a trial: made from its class on every rank, it does what the workloads ask for."""
+    """Trains a trial. Each rank makes one from the trial's class, and it does the workloads."""
 
     def __init__(
         self,
@@ -25,20 +25,23 @@ class TrialController(Protocol):
     ) -> None: ...
 
     def run(self) -> None:
-        """Until there are no more workloads."""
+        """Runs until no workload is left."""
         ...
 
 
 class Trial(abc.ABC):
-    """The base of TFKerasTrial, EstimatorTrial and the trials of other frameworks, which say by two
-    attributes what a trial of theirs is given, and what trains it."""
+    """The base of TFKerasTrial, EstimatorTrial and the trials of other frameworks.
+
+    Two attributes of a framework's class name the context that its trials get, and the controller
+    that trains them.
+    """
 
     trial_context_class: ClassVar[type[TrialContext]] = TrialContext
     trial_controller_class: ClassVar[type[TrialController] | None] = None
 
     @staticmethod
     def _join_ranks() -> DistributedContext:
-        """How the processes that train it meet."""
+        """Joins the processes that train the trial."""
         return DistributedContext.from_env()
 
     @abc.abstractmethod

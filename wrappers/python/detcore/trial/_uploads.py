@@ -1,5 +1,7 @@
-"""TensorBoard files that nobody brings to storage but the trial layer: all of the manual mode, and
-those of ranks other than the chief."""
+"""Brings TensorBoard files to storage that the library does not keep.
+
+They are all files of the manual mode, and the files of all ranks except the chief.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,11 @@ _EVENTS = "*tfevents*"
 
 
 class Uploads:
-    """A WorkloadSource around another: what a workload wrote is in storage before it is answered.
-    Event files are the chief's alone, as metrics are."""
+    """A WorkloadSource around another. It uploads the files of a workload before the workload is
+    answered.
+
+    Only the chief's event files are uploaded, because only the chief reports metrics.
+    """
 
     def __init__(self, workloads: WorkloadSource, core: Context) -> None:
         self._workloads = workloads

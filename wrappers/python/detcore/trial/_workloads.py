@@ -1,4 +1,4 @@
-"""What a trial layer is asked to do, one workload after another."""
+"""The workloads of a trial, one after another."""
 
 from __future__ import annotations
 
@@ -10,32 +10,41 @@ if TYPE_CHECKING:
 
 
 class WorkloadKind(enum.Enum):
+    """The kind of a workload."""
+
     RUN_STEP = 1
     COMPUTE_VALIDATION_METRICS = 2
     CHECKPOINT_MODEL = 3
 
 
 class Workload(NamedTuple):
+    """One piece of work for a trial."""
+
     kind: WorkloadKind
-    #: To train; 0 for the other kinds.
+    #: The batches to train; 0 for the other kinds.
     num_batches: int
-    #: Trained before it.
+    #: The batches that were trained before it.
     total_batches_processed: int
     step_id: int = 0
 
 
 class WorkloadSource(Protocol):
-    """Where workloads come from. Each is answered before the next is asked for, with what became
-    of it, or with the InvalidHP that it ended with."""
+    """The source of a trial's workloads.
+
+    Answer each workload before you ask for the next one: with its result, or with the InvalidHP
+    that ended it.
+    """
 
     def next(self) -> Workload | None:
-        """None: there is nothing more to do."""
+        """Returns the next workload. None: there is nothing more to do."""
         ...
 
-    def respond(self, response: dict[str, Any] | InvalidHP) -> None: ...
+    def respond(self, response: dict[str, Any] | InvalidHP) -> None:
+        """Answers the current workload."""
 
     def state(self) -> dict[str, int]:
-        """What belongs into a checkpoint, {} for nothing."""
+        """Returns the state for a checkpoint, or {}."""
         ...
 
-    def load_state(self, state: dict[str, int]) -> None: ...
+    def load_state(self, state: dict[str, int]) -> None:
+        """Takes the state from a checkpoint."""

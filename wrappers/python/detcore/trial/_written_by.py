@@ -1,4 +1,4 @@
-"""Whose a checkpoint is: of which kind of trial, and of which release of TensorFlow."""
+"""Checks which kind of trial and which release of TensorFlow saved a checkpoint."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ _NAME = "tensorflow-"
 
 
 def check_trial_type(checkpoint: pathlib.Path, expected: str) -> None:
-    """CheckFailedError: another kind of trial saved it. Whoever did not say so is believed."""
+    """Raises CheckFailedError if another kind of trial saved it. A checkpoint without a kind is
+    accepted."""
     if not (checkpoint / LOAD_DATA).exists():
         return
     kind = json.loads((checkpoint / LOAD_DATA).read_text()).get("trial_type")
     if kind != expected:
         raise CheckFailedError(
-            f"the checkpoint is that of a {kind}, from which no {expected} can go on"
+            f"the checkpoint is that of a {kind}, from which no {expected} can resume"
         )
 
 
 def tell_other_release(checkpoint: pathlib.Path) -> None:
-    """Warns, and no more: weights are read by all releases."""
+    """Warns about another release. All releases can read weights."""
     if not (checkpoint / METADATA).exists():
         return
     framework = str(json.loads((checkpoint / METADATA).read_text()).get("framework", ""))
@@ -39,7 +40,7 @@ def tell_other_release(checkpoint: pathlib.Path) -> None:
     if framework.startswith(_NAME) and _release(version) != _release(tf.__version__):
         _log.warning(
             "The checkpoint was written with TensorFlow %s, and is read with %s: random numbers "
-            "and optimizers may go on in another way.",
+            "and optimizers may continue in another way.",
             version,
             tf.__version__,
         )
