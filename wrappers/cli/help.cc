@@ -114,15 +114,15 @@ bool is_listed(const CLI::App *command) {
 
 }  // namespace
 
-HelpFormatter::HelpFormatter() {
-  label("SUBCOMMAND", "COMMAND");
-  label("Positionals", "Arguments");
-}
+HelpFormatter::HelpFormatter() { label("SUBCOMMAND", "COMMAND"); }
 
 std::string HelpFormatter::make_help(const CLI::App *app, std::string name,
                                      CLI::AppFormatMode mode) const {
-  std::string help = app->get_description() + "\n\n" + make_usage(app, std::move(name)) +
-                     make_positionals(app) + make_subcommands(app, mode) + make_groups(app, mode);
+  std::string usage = make_usage(app, std::move(name));  // some releases put empty lines around it
+  usage.erase(0, usage.find_first_not_of('\n'));
+  usage.erase(usage.find_last_not_of('\n') + 1);
+  std::string help = app->get_description() + "\n\n" + usage + "\n" + make_positionals(app) +
+                     make_subcommands(app, mode) + make_groups(app, mode);
   if (!app->get_footer().empty()) help += "\n" + app->get_footer() + "\n";
   return help;
 }
@@ -133,7 +133,8 @@ std::string HelpFormatter::make_group(std::string group, bool is_positional,
   for (const CLI::Option *option : options)
     rows.emplace_back(make_option_name(option, is_positional) + make_option_opts(option),
                       option->get_description());
-  return "\n" + group + ":\n" + two_columns(rows);
+  const std::string title = is_positional ? "Arguments" : group == "OPTIONS" ? "Options" : group;
+  return "\n" + title + ":\n" + two_columns(rows);
 }
 
 std::string HelpFormatter::make_subcommands(const CLI::App *app, CLI::AppFormatMode) const {

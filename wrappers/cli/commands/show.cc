@@ -102,7 +102,7 @@ void show_trial(const Session &session, const Json &trial) {
   print_operations(session, trial);
   if (const Json &waiting = field(trial, "waiting"); waiting.is_number() && waiting != 0) {
     print("\n" + text_of(waiting) +
-          " reports wait in journals left behind: 'det sync' delivers them.\n");
+          " reports wait in journals of ended processes: 'det sync' delivers them.\n");
   }
   if (const Json &resume = field(trial, "resume"); !resume.is_null()) {
     print("\nStart it again with: " + printable(text_of(resume)) + "\n");
