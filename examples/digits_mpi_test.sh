@@ -48,7 +48,7 @@ killed_at=$(latest_step)
 start 2 5
 kill -USR1 "$job"
 status=0; wait "$job" || status=$?
-[ "$status" = 75 ] || fail "left with $status when it was told to stop"
+[ "$status" = 75 ] || fail "exited with $status when it was asked to stop"
 paused_at=$(latest_step)
 
 (train 3) >"$store/stopped.txt"
@@ -59,14 +59,14 @@ awk -v killed_at="$killed_at" -v paused_at="$paused_at" '
   $1 == 2 && !second { second = $2; if ($2 <= killed_at || $2 > killed_at + 23) exit 1 }
   $1 == 3 && !third { third = $2; if ($2 <= paused_at || $2 > paused_at + 23) exit 1 }
   END { if (!second || !third || $2 != 920) exit 1 }
-' "$store/epochs.txt" || fail "killed at step $killed_at, paused at $paused_at, but went on elsewhere"
+' "$store/epochs.txt" || fail "killed at step $killed_at, paused at $paused_at, but resumed elsewhere"
 awk '{ accuracy[NR] = $2 + 0 }
   END { difference = accuracy[1] - accuracy[2]
         exit NR != 2 || accuracy[2] < 0.95 || difference > 0.02 || difference < -0.02 }
-' "$store/alone.txt" "$store/stopped.txt" || fail "learned worse than a training left alone"
+' "$store/alone.txt" "$store/stopped.txt" || fail "learned worse than a training without interruptions"
 
 # With hyperparameters that cannot work, every rank exits with 0 and the master gets the reason.
 export DET_HOME="$store/invalid" DET_HPARAMS='{"hidden_size": 0}'
-(train 3) >/dev/null 2>"$store/invalid.txt" || fail "left as if the failure were to be tried again"
-grep -q 'hidden_size must be' "$store/invalid.txt" || fail "does not say what is wrong"
-"$det" show 1 --json | grep -q '"exit":"invalid_hp"' || fail "did not tell the master what is wrong"
+(train 3) >/dev/null 2>"$store/invalid.txt" || fail "exited as if the master should retry the failure"
+grep -q 'hidden_size must be' "$store/invalid.txt" || fail "does not report the reason"
+"$det" show 1 --json | grep -q '"exit":"invalid_hp"' || fail "did not report the reason to the master"

@@ -41,7 +41,7 @@ done
 start 450
 "$det" pause 1 >/dev/null
 status=0; wait "$program" || status=$?
-[ "$status" = 75 ] || fail "left with $status when it was paused"
+[ "$status" = 75 ] || fail "exited with $status when it was paused"
 [ "$("$det" ls --json | sed 's/.*"state":"\([A-Z]*\)".*/\1/')" = PAUSED ] || fail "is not paused"
 paused=$(steps)
 start 900
@@ -52,9 +52,9 @@ wait "$program" 2>/dev/null || :
 wait "$alone"
 [ "$("$det" ls --json | wc -l)" -eq 1 ] || fail "there is a second trial"
 "$det" metrics 1 --csv | grep -q "^training,$((paused + 1)),[67]," ||
-  fail "was paused at step $paused, but went on elsewhere"
+  fail "was paused at step $paused, but resumed elsewhere"
 curve >"$store/stopped.csv"
 sed 1d "$store/stopped.csv" | cut -d, -f1 >"$store/steps"
-seq 1000 | cmp - "$store/steps" || fail "does not have each step once"
-cmp "$store/alone.csv" "$store/stopped.csv" || fail "reported something else than when it was left alone"
+seq 1000 | cmp - "$store/steps" || fail "does not have each step exactly once"
+cmp "$store/alone.csv" "$store/stopped.csv" || fail "reported other values than without interruptions"
 [ "$(tail -n 1 "$store/stopped.txt")" = "$(tail -n 1 "$store/alone.txt")" ] || fail "ended elsewhere"

@@ -127,7 +127,7 @@ static void restore(struct training *t, const char *checkpoint_id) {
     snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
     restored += restore_shard(t, path);
   }
-  require(restored == t->model.count, "the checkpoint is not of this model");
+  require(restored == t->model.count, "the checkpoint belongs to another model");
   closedir(listing);
   det_checkpoint_reader_free(stored);
 }
