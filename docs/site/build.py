@@ -99,13 +99,16 @@ class Site:
         trees, seen = [], {"index.md"}
         for part in re.split(r"^### ", section[1] if section else "", flags=re.MULTILINE)[1:]:
             caption, _, rest = part.partition("\n")
-            pages = [page for page in re.findall(r"^[-|] *\[[^\]]*\]\(([^)#]+\.md)\)", rest, re.MULTILINE)
+            # With their titles: what Sphinx has of its own under the name of a page, such as search, has another.
+            pages = [(title.replace("`", ""), page)
+                     for title, page in re.findall(r"^[-|] *\[([^\]]*)\]\(([^)#]+\.md)\)", rest, re.MULTILINE)
                      if page not in seen and not page.startswith("source/")]
-            seen.update(pages)
+            seen.update(page for _, page in pages)
             trees.append((caption.strip(), pages))
         others = [page for page in self.pages.values() if page not in seen and not page.startswith("c/")]
-        trees.append(("More pages", sorted(others)))
-        return "".join(f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```\n"
+        trees.append(("More pages", [(page.removesuffix(".md"), page) for page in sorted(others)]))
+        return "".join(f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" +
+                       "\n".join(f"{title} <{page}>" for title, page in pages) + "\n```\n"
                        for caption, pages in trees if pages)
 
     def write_pages(self):

@@ -17,7 +17,7 @@ author = "detcore"
 version = release = os.environ["DETCORE_VERSION"]
 source = Path(os.environ["DETCORE_SOURCE"])
 
-extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "index"
 default_role = "code"
 highlight_language = "text"
@@ -41,6 +41,8 @@ autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "undoc-members": True, "show-inheritance": True}
 autodoc_preserve_defaults = True
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
 add_module_names = False
 python_use_unqualified_type_names = True
 
@@ -54,23 +56,29 @@ html_static_path = [str(source / "docs/site/static")]
 html_css_files = ["site.css"]
 
 
+SECTIONS = r"(Args|Arguments|Attributes|Raises|Returns|Yields):"  # which napoleon reads
+
+
 def restructured(lines):
-    """A docstring is plain text with `code` and indented examples. Sphinx reads reStructuredText."""
-    text, indented = [], False
+    """A docstring is plain text with `code`, sections and indented examples. Sphinx reads reStructuredText."""
+    text, is_example, in_section = [], False, False
     for line in lines:
-        inside = line.startswith("    ")
-        if inside and not indented and (not text or not text[-1].strip()):
+        indented = line.startswith("    ")
+        if line.strip() and not indented:
+            is_example, in_section = False, re.fullmatch(SECTIONS, line.strip()) is not None
+        elif indented and not is_example and not in_section and (not text or not text[-1].strip()):
             text += ["::", ""]
-            indented = True
-        elif line.strip() and not inside:
-            indented = False
-        if not indented:
-            parts = re.split(r"(`+)(.+?)\1", line)
-            for place in range(0, len(parts), 3):
-                parts[place] = re.sub(r"([*|\\]|\b_|_\b)", r"\\\1", parts[place])
-            line = "".join("" if place % 3 == 1 else f"``{part}``" if place % 3 == 2 else part
-                           for place, part in enumerate(parts))
-        text.append(line)
+            is_example = True
+        if re.fullmatch("Examples?:", line):
+            text += [line, "", "::", ""]
+            is_example = True
+        elif is_example:
+            text.append(line)
+        else:
+            parts = re.split(r"(`+)(.+?)\1", line)  # text, backquotes, code, text, ...
+            text.append("".join(
+                re.sub(r"([*|\\]|\b_|_\b)", r"\\\1", part) if place % 3 == 0 else f"``{part}``" if place % 3 == 2 else ""
+                for place, part in enumerate(parts)))
     return text
 
 
@@ -102,4 +110,4 @@ def setup(app):
     ctypes.CDLL = lambda *arguments, **options: library
     app.connect("builder-inited", rename_search)
     app.connect("html-page-context", change_links)
-    app.connect("autodoc-process-docstring", change_docstring)
+    app.connect("autodoc-process-docstring", change_docstring, priority=100)  # ahead of napoleon
