@@ -126,8 +126,8 @@ examples = {
 
 
 def example(pattern):
-    """A reader of an example's comments and texts. Comments that fill consecutive lines are one. What is indented in a comment
-    is a command, and no prose."""
+    """A reader of an example's comments and texts. Comments that fill consecutive lines are one. An indented line of a
+    comment is a command."""
 
     def read(text):
         blocks, last = [], 0
