@@ -1,7 +1,7 @@
-// What every other header needs: the version of the library, and texts and times as arguments.
+// The base of every other header: the version of the library, and texts and times as arguments.
 //
-// All of det is in an inner namespace, which keeps the names apart from those inside a static
-// libdetcore, and from those of a later release whose classes are laid out in another way.
+// Everything in det is in an inner namespace. It keeps the names apart from those in a static
+// libdetcore, and from those of a later release with other classes.
 #pragma once
 
 #if !(__cplusplus >= 201703L || (defined(_MSVC_LANG) && _MSVC_LANG >= 201703L))
@@ -18,7 +18,8 @@
 namespace det {
 inline namespace v1 {
 
-// A text as an argument: borrowed for the call, and it ends in NUL, as a std::string_view need not.
+// A text as an argument. It is borrowed for the call. It ends in NUL, which a std::string_view may
+// lack.
 class Text {
  public:
   constexpr Text() noexcept = default;  // none
@@ -31,7 +32,7 @@ class Text {
   const char *text_ = nullptr;
 };
 
-// How long to wait: a duration, of which 0 is not to wait. Left out, as long as the call says.
+// A time limit: a duration, of which 0 means not to wait. By default the call decides.
 class Timeout {
  public:
   constexpr Timeout() noexcept = default;
@@ -59,10 +60,10 @@ class Timeout {
   det_timeout milliseconds_ = DET_TIMEOUT_DEFAULT;
 };
 
-// In UTC. Where the library or a master does not know it, 1970 began.
+// In UTC. 1970 if neither the library nor a master knows the time.
 using Time = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
 
-// Of the library that is loaded: major * 1000000 + minor * 1000 + patch.
+// The version of the loaded library: major * 1000000 + minor * 1000 + patch.
 [[nodiscard]] inline uint32_t version() noexcept { return det_version(); }
 [[nodiscard]] inline const char *version_string() noexcept { return det_version_string(); }
 

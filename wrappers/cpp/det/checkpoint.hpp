@@ -1,4 +1,4 @@
-// Saving and restoring.
+// Saves and restores checkpoints. See det/checkpoint.h.
 #pragma once
 
 #include <det/checkpoint.h>
@@ -36,7 +36,7 @@ struct ReleaseWriter {
 
 }  // namespace detail
 
-// A checkpoint that is written. Without commit() the end of its scope drops what was written.
+// A checkpoint to write. At the end of its scope it is dropped, unless commit() was called.
 class CheckpointWriter {
  public:
   CheckpointWriter() noexcept = default;
@@ -50,7 +50,7 @@ class CheckpointWriter {
   void set_metadata(const Json &metadata, OnFailure on = {}) const {
     detail::call(on, det_checkpoint_writer_set_metadata, writer_.get(), metadata.capi());
   }
-  // Makes it durable, visible and known to the master.
+  // Makes it durable and visible, and reports it to the master.
   void commit(OnFailure on = {}) const {
     detail::call(on, det_checkpoint_writer_commit, writer_.get());
   }
@@ -79,7 +79,7 @@ class CheckpointWriter {
   Handle writer_;
 };
 
-// A checkpoint that is read, until the end of its scope.
+// A checkpoint to read, until the end of its scope.
 class CheckpointReader {
  public:
   CheckpointReader() noexcept = default;
@@ -101,17 +101,17 @@ class Checkpoint {
  public:
   explicit Checkpoint(det_checkpoint_context *checkpoint) noexcept : checkpoint_(checkpoint) {}
 
-  // The metadata is an object with "steps_completed". Left out, it comes before the commit.
+  // The metadata is an object with "steps_completed". Without it, set it before the commit.
   [[nodiscard]] CheckpointWriter write(const Json &metadata = {},
                                        const CheckpointOptions &options = {},
                                        OnFailure on = {}) const;
   [[nodiscard]] CheckpointReader read(Text storage_id, const DownloadOptions &options = {},
                                       OnFailure on = {}) const;
 
-  // Stores a directory, and gives the id. With `shard` an empty path brings nothing.
+  // Stores a directory and returns the id. With `shard` an empty path adds no files.
   std::string upload(const std::filesystem::path &directory, const Json &metadata,
                      const CheckpointOptions &options = {}, OnFailure on = {}) const;
-  // Gives back once the directory may be changed; the rest goes on in the background.
+  // Returns once you may change the directory. The save continues in the background.
   [[nodiscard]] Ticket upload_async(const std::filesystem::path &directory, const Json &metadata,
                                     const CheckpointOptions &options = {}, OnFailure on = {}) const;
   void limit_saves(const SaveLimits &limits, OnFailure on = {}) const {
@@ -119,8 +119,8 @@ class Checkpoint {
                                    limits.refuse_when_full ? 1 : 0};
     detail::call(on, det_checkpoint_limit_saves, checkpoint_, &c_limits);
   }
-  // Saves of one rank wait in a directory of this machine until they are stored, and are kept there
-  // as long as so many bytes are enough. An empty path ends that.
+  // Saves of one rank first wait in a directory of this machine. After they are stored they stay
+  // there, as long as the limit allows. An empty path ends that.
   void stage_saves(const std::filesystem::path &directory, int64_t limit_bytes,
                    OnFailure on = {}) const {
     const det_staging_options c_options{sizeof c_options, detail::null_if_empty(directory.native()),
@@ -136,7 +136,7 @@ class Checkpoint {
   [[nodiscard]] Json get_metadata(Text storage_id, OnFailure on = {}) const {
     return detail::answer(on, det_checkpoint_get_metadata, checkpoint_, storage_id.c_str());
   }
-  // Those of this trial that can be restored, the one of the most steps first.
+  // The checkpoints of this trial that can be restored. The one with the most steps is first.
   [[nodiscard]] std::vector<CheckpointEntry> list(OnFailure on = {}) const;
 
   [[nodiscard]] det_checkpoint_context *capi() const noexcept { return checkpoint_; }

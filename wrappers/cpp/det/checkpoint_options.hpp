@@ -1,4 +1,4 @@
-// What can be said of saving and restoring.
+// Options of saving and restoring.
 #pragma once
 
 #include <det/checkpoint.h>
@@ -15,16 +15,17 @@ enum class DownloadMode : det_download_mode {
   no_shared = DET_DOWNLOAD_MODE_NO_SHARED,
 };
 
-// Whether a file takes part. The path is relative to the checkpoint; that of a directory ends in
-// '/'.
+// Returns true for a file that takes part. The path is relative to the checkpoint. A directory ends
+// in '/'.
 using CheckpointSelector = std::function<bool(const char *path)>;
 
-// How far a call that takes long has come; -1 where a total is not known.
+// The progress of a long call. -1: the total is unknown.
 struct Progress {
   int64_t bytes, total_bytes;
   int64_t files, total_files;
 };
-// Told a few times a second; not to call the library. False stops the call: Code::callback.
+// Called a few times a second. It must not call the library. False stops the call with
+// Code::callback.
 using ProgressCallback = std::function<bool(const Progress &)>;
 
 struct CheckpointOptions {
@@ -42,7 +43,7 @@ struct DownloadOptions {
 
 namespace detail {
 
-// What the library calls while it works on a checkpoint.
+// The functions that the library calls while it works on a checkpoint.
 struct CheckpointCallbacks {
   CheckpointSelector selector;
   ProgressCallback progress;
@@ -52,7 +53,7 @@ struct CheckpointCallbacks {
   }
 };
 
-// But for the callbacks.
+// Without the callbacks.
 inline det_checkpoint_options to_c(const CheckpointOptions &options) noexcept {
   det_checkpoint_options c_options = DET_CHECKPOINT_OPTIONS_INIT;
   c_options.shard = options.shard ? 1 : 0;

@@ -1,4 +1,4 @@
-// Reading and steering experiments, trials, metrics, checkpoints and logs in any store or on any
+// Reads and steers experiments, trials, metrics, checkpoints and logs, in any store or on any
 // master. docs/client.md lists the keys of every answer.
 #pragma once
 
@@ -32,7 +32,7 @@ enum class ClientAction : det_client_action {
   kill = DET_CLIENT_ACTION_KILL,
 };
 
-// The values of one metric of a trial. The arrays are borrowed, and of one size.
+// The values of one metric of a trial. The arrays are borrowed and have the same size.
 class MetricSeries {
  public:
   MetricSeries() noexcept = default;
@@ -45,11 +45,11 @@ class MetricSeries {
   [[nodiscard]] ArrayView<double> values() const &noexcept {
     return {det_metric_series_values(series_.get()), size()};
   }
-  // In microseconds since 1970 (UTC); 0 where the master does not say.
+  // Microseconds since 1970 in UTC. 0: the master does not know.
   [[nodiscard]] ArrayView<int64_t> times_us() const &noexcept {
     return {det_metric_series_times_us(series_.get()), size()};
   }
-  // A series that nothing holds is gone before its values could be used.
+  // Not for a temporary series: its values would be freed before you can use them.
   ArrayView<int64_t> steps_completed() const && = delete;
   ArrayView<double> values() const && = delete;
   ArrayView<int64_t> times_us() const && = delete;
@@ -60,7 +60,7 @@ class MetricSeries {
   detail::Handle<det_metric_series, det_metric_series_free> series_;
 };
 
-// What the log callable throws is thrown by the call that led to the line.
+// If the log callable throws, the call that caused the line throws the exception.
 class Client {
  public:
   Client() noexcept = default;
@@ -84,7 +84,7 @@ class Client {
   [[nodiscard]] Json get_experiment(int64_t experiment_id, OnFailure on = {}) const {
     return answer(on, det_client_get_experiment, experiment_id);
   }
-  // 0: of all experiments.
+  // 0: the trials of all experiments.
   [[nodiscard]] Json list_trials(int64_t experiment_id, const Page &page = {},
                                  OnFailure on = {}) const {
     const det_client_page c_page = detail::to_c(page);
@@ -93,11 +93,11 @@ class Client {
   [[nodiscard]] Json get_trial(int64_t trial_id, OnFailure on = {}) const {
     return answer(on, det_client_get_trial, trial_id);
   }
-  // By its id or its external id.
+  // Finds it by its id or its external id.
   [[nodiscard]] Json find_trial(Text text, OnFailure on = {}) const {
     return answer(on, det_client_find_trial, text.c_str());
   }
-  // Without group, of every group.
+  // Without `group`, the metrics of all groups.
   [[nodiscard]] Json list_metrics(int64_t trial_id, Text group = {}, const Page &page = {},
                                   OnFailure on = {}) const {
     const det_client_page c_page = detail::to_c(page);
@@ -108,7 +108,7 @@ class Client {
   }
   [[nodiscard]] MetricSeries get_metric_series(int64_t trial_id, Text group, Text name,
                                                OnFailure on = {}) const;
-  // 0: of all trials.
+  // 0: the checkpoints of all trials.
   [[nodiscard]] Json list_checkpoints(int64_t trial_id, const Page &page = {},
                                       OnFailure on = {}) const {
     const det_client_page c_page = detail::to_c(page);
@@ -117,13 +117,13 @@ class Client {
   [[nodiscard]] Json get_checkpoint(Text storage_id, OnFailure on = {}) const {
     return answer(on, det_client_get_checkpoint, storage_id.c_str());
   }
-  // The storage that a checkpoint is in, with the credentials that are known for it.
+  // Opens the storage of a checkpoint, with the credentials that are known for it.
   [[nodiscard]] Storage open_storage(Text storage_id, OnFailure on = {}) const {
     det_storage *storage = nullptr;
     detail::call(on, det_client_open_storage, client_.get(), storage_id.c_str(), &storage);
     return Storage(storage);
   }
-  // By the beginning of its id.
+  // Finds it by the beginning of its id.
   [[nodiscard]] Json find_checkpoint(Text text, OnFailure on = {}) const {
     return answer(on, det_client_find_checkpoint, text.c_str());
   }
@@ -166,7 +166,7 @@ class Client {
   }
   Json sync(OnFailure on = {}) const { return answer(on, det_client_sync); }
 
-  // For a search whose method is a program of its own.
+  // For a search whose method is your own program.
   [[nodiscard]] Json search_events(int64_t experiment_id, Timeout timeout = {},
                                    OnFailure on = {}) const {
     return answer(on, det_client_search_events, experiment_id, timeout.capi());
@@ -180,7 +180,7 @@ class Client {
   [[nodiscard]] explicit operator bool() const noexcept { return client_ != nullptr; }
 
  private:
-  // The log callable outlives the client.
+  // The log callable must outlive the client.
   struct ReleaseClient {
     std::shared_ptr<detail::LogSink> log;
     void operator()(det_client *client) const noexcept { det_client_free(client); }

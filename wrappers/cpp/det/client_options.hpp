@@ -1,4 +1,4 @@
-// Which store or master, and which part of a list.
+// The store or master of a client, and the part of a list.
 #pragma once
 
 #include <det/client.h>
@@ -12,7 +12,7 @@
 namespace det {
 inline namespace v1 {
 
-// What is empty takes the default that det_client_options names.
+// An empty member has the default that det_client_options names.
 struct ClientOptions {
   std::string master;
   std::string user;
@@ -26,9 +26,9 @@ struct ClientOptions {
   LogLevel log_level = LogLevel::usual;
 };
 
-// Which part of a list to answer with; see det_client_page.
+// The part of a list to return. See det_client_page.
 struct Page {
-  int64_t after = 0;  // the cursor "next" of the answer before
+  int64_t after = 0;  // the cursor "next" of the last answer
   int64_t limit = 0;
   bool descending = false;
   bool by_metric = false;
@@ -41,7 +41,7 @@ struct Page {
 
 namespace detail {
 
-// But for the log callable.
+// Without the log callable.
 inline det_client_options to_c(const ClientOptions &options) noexcept {
   det_client_options c_options = DET_CLIENT_OPTIONS_INIT;
   c_options.master = null_if_empty(options.master);

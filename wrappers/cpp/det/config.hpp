@@ -1,4 +1,4 @@
-// Experiment configurations, in YAML or JSON: what is wrong with one, and one with every default.
+// Checks experiment configurations in YAML or JSON, and fills in every default.
 #pragma once
 
 #include <det/config.h>
@@ -15,7 +15,7 @@ enum class ConfigRules : det_config_rules {
   v0_38 = DET_CONFIG_RULES_0_38,
 };
 
-// What is empty is not there; see det_config_options.
+// An empty member is not set. See det_config_options.
 struct ConfigOptions {
   std::string file_name;  // for messages
   std::string master;
@@ -44,7 +44,7 @@ inline det_config_options to_c(const ConfigOptions &options) noexcept {
 
 }  // namespace detail
 
-// A list of problems, each an object; "[]" where there are none.
+// Returns a list of problems, each an object. "[]": no problems.
 [[nodiscard]] inline Json config_check(Text text, const ConfigOptions &options = {},
                                        OnFailure on = {}) {
   const det_config_options c_options = detail::to_c(options);

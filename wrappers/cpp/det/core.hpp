@@ -1,4 +1,4 @@
-// One training process from start to end. Includes every other header, but for those of MPI and of
+// One training process from start to end. Includes every other header, except those of MPI and of
 // JSON libraries.
 #pragma once
 
@@ -30,11 +30,11 @@
 namespace det {
 inline namespace v1 {
 
-// What is empty or 0 takes the default that det_core_options names.
+// A member that is empty or 0 has the default that det_core_options names.
 struct CoreOptions {
   std::string master;  // a URL, or the directory of a store
   int64_t trial_id = 0;
-  std::string external_id;  // the next start with the same one continues the trial
+  std::string external_id;  // the next start with the same one resumes the trial
   std::string external_experiment_id;
   std::string name;
   Json config;
@@ -47,7 +47,7 @@ struct CoreOptions {
   Timeout close_wait;
 
   LogCallback log;
-  const LogQueue *log_queue = nullptr;  // may be gone before the core is
+  const LogQueue *log_queue = nullptr;  // you may free it before the core
   LogLevel log_level = LogLevel::usual;
 
   PreemptMode preempt_mode = PreemptMode::workers_ask_chief;
@@ -56,7 +56,7 @@ struct CoreOptions {
   bool close_at_end = false;
   bool capture_output = false;
   bool durable_reports = false;
-  Timeout run_wait;  // for the run before; usually none
+  Timeout run_wait;  // for the previous run; usually none
 };
 
 enum class Outcome : det_outcome {
@@ -68,7 +68,7 @@ enum class Outcome : det_outcome {
 namespace detail {
 
 struct ReleaseCore {
-  Distributed distributed;  // outlives the core
+  Distributed distributed;  // must outlive the core
   std::shared_ptr<LogSink> log;
   bool is_borrowed = false;
   void operator()(det_core *core) const noexcept {
@@ -78,35 +78,35 @@ struct ReleaseCore {
 
 }  // namespace detail
 
-// Without close() the end of its scope closes it as a training that failed. Views that it gives are
-// valid as long as the core is, wherever it is moved.
+// Without close() the end of its scope closes it as a failed training. Its views are valid as long
+// as the core is, also after a move.
 class Core {
  public:
   Core() noexcept = default;
   explicit Core(det_core *owned) noexcept : core_(owned) {}
-  // Somebody else's, which outlives this.
+  // A core that somebody else owns. It must outlive this.
   [[nodiscard]] static Core borrowed(det_core *core) noexcept {
     return Core(Handle(core, {Distributed(), nullptr, true}));
   }
 
-  // In a job of several ranks, with those; the core owns them.
+  // For a job of several ranks. The core then owns them.
   [[nodiscard]] static Core init(const CoreOptions &options, Distributed distributed,
                                  OnFailure on = {});
   [[nodiscard]] static Core init(const CoreOptions &options = {}, OnFailure on = {}) {
     return init(options, Distributed(), on);
   }
-  // With the options as an object of their names; see det_core_init_json().
+  // Takes the options as an object with their names. See det_core_init_json().
   [[nodiscard]] static Core init_json(const Json &options, Distributed distributed = {},
                                       const LogQueue *log_queue = nullptr, OnFailure on = {});
 
-  // Delivers every report and ends the run. What the log callable threw is thrown here.
+  // Delivers every report and ends the run. If the log callable threw, this throws the exception.
   void close(Outcome how = Outcome::ok, OnFailure on = {}) const {
     detail::call(on, det_core_close, core_.get(), static_cast<det_outcome>(how));
     if (core_.get_deleter().log != nullptr) core_.get_deleter().log->rethrow();
   }
 
-  // What main() should return: 0, DET_EXIT_PREEMPTED where the run was told to stop before its end,
-  // or 1 where it was closed as one that failed.
+  // The exit status for main(), usually 0. DET_EXIT_PREEMPTED if the run was asked to stop before
+  // its end. 1 if it was closed as failed.
   [[nodiscard]] int exit_status() const noexcept { return det_core_exit_status(core_.get()); }
 
   [[nodiscard]] Info info() const &noexcept { return Info(det_core_info(core_.get())); }
@@ -127,7 +127,7 @@ class Core {
   [[nodiscard]] Tensorboard tensorboard() const &noexcept {
     return Tensorboard(det_core_tensorboard(core_.get()));
   }
-  // A core that nothing holds is gone before its view could be used.
+  // Not for a temporary core: it would be freed before you can use its view.
   Info info() const && = delete;
   DistributedView distributed() const && = delete;
   Checkpoint checkpoint() const && = delete;

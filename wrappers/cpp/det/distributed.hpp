@@ -1,4 +1,4 @@
-// The ranks of one trial and the small messages between them.
+// The ranks of one trial, and small messages between them. See det/distributed.h.
 #pragma once
 
 #include <det/distributed.h>
@@ -17,7 +17,7 @@
 namespace det {
 inline namespace v1 {
 
-// One message per rank, in rank order. The texts are borrowed; one without data() is the null
+// One message per rank, in rank order. The texts are borrowed. One without data() is the null
 // message.
 class Messages {
  public:
@@ -42,13 +42,13 @@ class Messages {
 
 // The ranks of a job, borrowed from a core or from a Distributed.
 //
-// Collectives take bytes, such as a std::string, and give Messages.
+// Collectives take bytes, such as a std::string, and return Messages.
 class DistributedView {
  public:
   explicit DistributedView(det_distributed_context *distributed) noexcept
       : distributed_(distributed) {}
   DistributedView(const DistributedView &) noexcept = default;
-  DistributedView &operator=(const DistributedView &) = delete;  // would lose what an owner owns
+  DistributedView &operator=(const DistributedView &) = delete;  // an owner would lose its handle
   ~DistributedView() = default;
 
   [[nodiscard]] int rank() const noexcept { return det_distributed_rank(distributed_); }
@@ -58,7 +58,7 @@ class DistributedView {
   [[nodiscard]] int cross_rank() const noexcept { return det_distributed_cross_rank(distributed_); }
   [[nodiscard]] int cross_size() const noexcept { return det_distributed_cross_size(distributed_); }
 
-  // To the chief; nothing on other ranks.
+  // The chief gets the messages, other ranks nothing.
   Messages gather(std::string_view bytes, OnFailure on = {}) const {
     return collect(on, det_distributed_gather, bytes);
   }
@@ -71,7 +71,7 @@ class DistributedView {
   Messages allgather_local(std::string_view bytes, OnFailure on = {}) const {
     return collect(on, det_distributed_allgather_local, bytes);
   }
-  // What the chief passes, as a list of one.
+  // All ranks get the chief's message, as a list of one.
   Messages broadcast(std::string_view bytes, OnFailure on = {}) const {
     return collect(on, det_distributed_broadcast, bytes);
   }
@@ -94,7 +94,7 @@ class DistributedView {
   }
 };
 
-// What is -1, 0 or empty is not set; see det_distributed_options.
+// A member that is -1, 0 or empty is not set. See det_distributed_options.
 struct DistributedOptions {
   int rank = -1;
   int size = -1;
@@ -109,7 +109,8 @@ struct DistributedOptions {
   Timeout timeout;
 };
 
-// Asked several times a second whether to go on waiting for other ranks; not to call the library.
+// Called several times a second. True: continue to wait for other ranks. It must not call the
+// library.
 using WaitCallback = std::function<bool()>;
 
 // The ranks of a job that this process has joined.
@@ -129,13 +130,13 @@ class Distributed : public DistributedView {
   ~Distributed() {
     if (distributed_ == nullptr) return;
     det_distributed_free(distributed_);
-    detail::thrown_by_callback() = nullptr;  // by a transport, while it was left
+    detail::thrown_by_callback() = nullptr;  // of a transport that was left
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return distributed_ != nullptr; }
 
-  // What it throws comes out of the call that waited, in a core as well. An empty one: nobody is
-  // asked.
+  // If the callback throws, the call that waited throws the exception, also in a core. An empty
+  // callback ends that.
   void set_wait_callback(WaitCallback callback, OnFailure on = {});
 
   [[nodiscard]] static Distributed create(const DistributedOptions &options, OnFailure on = {}) {
@@ -185,7 +186,7 @@ class Distributed : public DistributedView {
     return c_options;
   }
 
-  std::unique_ptr<WaitCallback> wait_;  // stays where it is when this is moved
+  std::unique_ptr<WaitCallback> wait_;  // does not move when this is moved
 };
 
 inline void Distributed::set_wait_callback(WaitCallback callback, OnFailure on) {

@@ -1,4 +1,4 @@
-// How a call fails: it throws det::Error, or fills a det::Failure that it was given.
+// A call that fails throws det::Error, or fills the det::Failure that it got.
 #pragma once
 
 #include <det/error.h>
@@ -33,7 +33,7 @@ enum class Code : det_status {
   http = DET_E_HTTP,
 };
 
-// Such as "DET_E_NOT_FOUND".
+// Returns a name such as "DET_E_NOT_FOUND".
 [[nodiscard]] inline const char *status_name(Code code) noexcept {
   return det_status_name(static_cast<det_status>(code));
 }
@@ -50,7 +50,7 @@ class DET_API Error : public std::runtime_error {
   [[nodiscard]] Code code() const noexcept { return code_; }
   [[nodiscard]] int os_errno() const noexcept { return os_errno_; }        // 0: no system call
   [[nodiscard]] int http_status() const noexcept { return http_status_; }  // 0: no answer
-  // Whether the same call may go well a little later.
+  // True if the same call may succeed a little later.
   [[nodiscard]] bool retryable() const noexcept { return retryable_; }
 
  private:
@@ -60,8 +60,8 @@ class DET_API Error : public std::runtime_error {
   bool retryable_;
 };
 
-// The same for programs that ask instead of catching. Each call that is given one clears or fills
-// it, as those of <filesystem> do with a std::error_code.
+// Holds the error of a call, for programs that do not catch exceptions. Each call with a Failure
+// clears or fills it, as <filesystem> does with a std::error_code.
 class Failure {
  public:
   [[nodiscard]] explicit operator bool() const noexcept { return error_.code < 0; }
@@ -84,7 +84,7 @@ class Failure {
 
 namespace detail {
 
-// What a callback threw on this thread, until the call that it failed has returned.
+// The exception that a callback threw on this thread, until the call that it failed has returned.
 inline std::exception_ptr &thrown_by_callback() noexcept {
   thread_local std::exception_ptr thrown;
   return thrown;
@@ -92,16 +92,16 @@ inline std::exception_ptr &thrown_by_callback() noexcept {
 
 }  // namespace detail
 
-// What differs between code that is compiled with exceptions and without has names of its own, as
-// both may be in one program.
+// Code with exceptions and code without them may be in one program. So parts that differ have
+// separate names.
 #ifdef __cpp_exceptions
 inline namespace throwing {
 #else
 inline namespace nonthrowing {
 #endif
 
-// The last parameter of every call that can fail. Left out, the call throws; given a Failure, the
-// call fills it and answers with an empty value. An exception of a callback is thrown either way.
+// The last parameter of every call that can fail. Without it, the call throws. With a Failure, the
+// call fills it and returns an empty value. An exception of a callback is thrown in both cases.
 class OnFailure {
  public:
 #ifdef __cpp_exceptions
@@ -132,10 +132,10 @@ class OnFailure {
 
 namespace detail {
 
-// Calls a function of the C API that takes a det_error last, and gives its status.
+// Calls a function of the C API whose last parameter is a det_error, and returns its status.
 template <class Function, class... Arguments>
 det_status call(OnFailure on, Function *function, Arguments... arguments) {
-  det_error error;  // filled when the call fails; it need not cost anything before
+  det_error error;  // filled by a failure; otherwise not initialised
   error.struct_size = sizeof error;
   const det_status status = function(arguments..., &error);
   if (status < 0) on.failed(error);

@@ -1,6 +1,5 @@
-// Trials that are trained as TensorFlow's estimators train them, over feature columns or a model_fn
-// of one's own (seed: determined.estimator). Needs exceptions, the library nlohmann-json, and detnn
-// beside detcore.
+// Trains trials as TensorFlow's estimators do, from feature columns or your own model_fn. Follows
+// determined.estimator. Needs exceptions, the library nlohmann-json, and detnn beside detcore.
 #pragma once
 
 #include <det/estimator/categorical_column.hpp>

@@ -1,4 +1,4 @@
-// Where this process runs and what it was asked to train.
+// Facts about this run: its trial, its experiment and its hyperparameters.
 #pragma once
 
 #include <det/info.h>
@@ -25,28 +25,29 @@ struct SaidType {
   using type = T;
 };
 template <class T>
-using Said = typename SaidType<T>::type;  // T is not found out from an argument of this type
+using Said = typename SaidType<T>::type;  // T is not deduced from an argument of this type
 
 }  // namespace detail
 
-// The hyperparameters; a view borrowed from the core. As a range, their names. Dots in a name step
-// into nested groups.
+// The hyperparameters, a view borrowed from the core. As a range it has their names. Dots in a name
+// step into nested groups.
 class Hparams {
  public:
   explicit Hparams(const det_info *info) noexcept : info_(info) {}
 
-  // As bool, an integer, a floating-point number, a std::string, or, of any type, as Json or what
-  // JsonTraits knows. Fails with Code::not_found, and with Code::invalid for another type or a
-  // number that T cannot hold.
+  // T is bool, an integer, a floating-point number, a std::string, Json, or a type that JsonTraits
+  // knows. Fails with Code::not_found for an unknown name. Fails with Code::invalid for another
+  // type or a number that T cannot hold.
   template <class T>
   [[nodiscard]] T get(Text name, OnFailure on = {}) const;
 
-  // Where there is none of that name, `fallback`; for a value of another type too, with a warning
-  // in the log. T is always to be said: a 1 would be an integer where 0.5 is meant as well.
+  // Returns `fallback` for an unknown name. It also does so for a value of another type, with a
+  // warning in the log. Always name T: a fallback of 1 would mean an integer, even for a value of
+  // 0.5.
   template <class T>
   [[nodiscard]] T get(Text name, detail::Said<T> fallback, OnFailure on = {}) const;
 
-  // As get() without fallback, but nothing where there is none of that name.
+  // As get() without a fallback. Returns nothing for an unknown name.
   template <class T>
   [[nodiscard]] std::optional<T> find(Text name, OnFailure on = {}) const;
 
@@ -68,7 +69,7 @@ class Hparams {
   const det_info *info_;
 };
 
-// The facts about this run; a view borrowed from the core, as are its texts.
+// The facts about this run. It is a view borrowed from the core, as are its texts.
 class Info {
  public:
   explicit Info(const det_info *info) noexcept : info_(info) {}
@@ -78,7 +79,7 @@ class Info {
   [[nodiscard]] int64_t trial_run_id() const noexcept { return det_info_trial_run_id(info_); }
   [[nodiscard]] int64_t trial_seed() const noexcept { return det_info_trial_seed(info_); }
   [[nodiscard]] int64_t steps_completed() const noexcept { return det_info_steps_completed(info_); }
-  // The id of the checkpoint to resume from; NULL when the trial starts from nothing.
+  // The id of the checkpoint to resume from. NULL if the trial starts anew.
   [[nodiscard]] const char *latest_checkpoint() const noexcept {
     return det_info_latest_checkpoint(info_);
   }
@@ -87,7 +88,7 @@ class Info {
   [[nodiscard]] Hparams hparams() const noexcept { return Hparams(info_); }
   [[nodiscard]] Json config_json() const { return det_info_config_json(info_); }
   [[nodiscard]] Json user_data_json() const { return det_info_user_data_json(info_); }
-  // Everything that is known about this run.
+  // All known facts about this run.
   [[nodiscard]] Json json() const { return det_info_json(info_); }
 
   [[nodiscard]] const det_info *capi() const noexcept { return info_; }
@@ -138,7 +139,7 @@ T Hparams::get(Text name, OnFailure on) const {
   } else {
     Json value = detail::answer(on, det_info_get_hparam_json, info_, name.c_str());
     if constexpr (std::is_same_v<T, Json>) return value;
-    else return value.text().empty() ? T() : value.template as<T>();  // empty: it failed
+    else return value.text().empty() ? T() : value.template as<T>();  // empty: the call failed
   }
 }
 

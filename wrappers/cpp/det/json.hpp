@@ -1,4 +1,4 @@
-// JSON as text, in and out. det/nlohmann_json.hpp lets values of that library take its place.
+// JSON as text, in and out. det/nlohmann_json.hpp also accepts and returns values of that library.
 #pragma once
 
 #include <det/detail/handle.hpp>
@@ -10,7 +10,7 @@
 namespace det {
 inline namespace v1 {
 
-// How values of a JSON library become text and the other way round; specialised for them with
+// Converts between values of a JSON library and text. Specialise it for a library with
 //   static std::string dump(const Value &);
 //   static Value parse(const std::string &);
 template <class Value>
@@ -27,7 +27,7 @@ class Json {
   [[nodiscard]] const std::string &text() const &noexcept { return text_; }
   [[nodiscard]] std::string text() &&noexcept { return std::move(text_); }
 
-  // As a value of a JSON library.
+  // Converts to a value of a JSON library.
   template <class Value>
   [[nodiscard]] Value as() const {
     return JsonTraits<Value>::parse(text_);
@@ -41,7 +41,7 @@ class Json {
 
 namespace detail {
 
-// Calls a function that answers with JSON in front of its det_error.
+// Calls a function that returns JSON before its det_error.
 template <class Function, class... Arguments>
 Json answer(OnFailure on, Function *function, Arguments... arguments) {
   char *text = nullptr;

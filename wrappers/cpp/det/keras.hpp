@@ -1,5 +1,5 @@
-// Trials that are trained as Keras trains them (seed: determined.keras). Needs exceptions, the
-// library nlohmann-json, and detnn beside detcore.
+// Trains trials as Keras does. Follows determined.keras. Needs exceptions, the library
+// nlohmann-json, and detnn beside detcore.
 #pragma once
 
 #include <det/keras/controller.hpp>

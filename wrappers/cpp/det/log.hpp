@@ -1,4 +1,4 @@
-// The library's own log lines: to a callable, or waiting in a queue.
+// Delivers the library's own log lines, to a callable or through a queue.
 #pragma once
 
 #include <det/log.h>
@@ -29,17 +29,17 @@ struct LogLine {
         rank(line.rank) {}
 
   std::string message;  // one line without its end, safe to print
-  std::string source;   // the part of the library that says so, such as "http"
+  std::string source;   // the part of the library, such as "http"
   Time time;
   LogLevel level;
   int rank;
 };
 
-// Called on any thread, never on two at once for one core; not to call the library. See
+// Called on any thread, but never on two at once for one core. It must not call the library. See
 // det_log_callback.
 using LogCallback = std::function<void(const LogLine &)>;
 
-// Log lines that wait for a host that cannot be called on any thread, such as an event loop.
+// Keeps log lines for a host that cannot be called on any thread, such as an event loop.
 class LogQueue {
  public:
   LogQueue() noexcept = default;
@@ -51,7 +51,7 @@ class LogQueue {
     return LogQueue(queue);
   }
 
-  // The oldest line, if one waits.
+  // Takes the oldest line, if one waits.
   std::optional<LogLine> take(OnFailure on = {}) const {
     det_log_line *line = nullptr;
     detail::call(on, det_log_queue_take, queue_.get(), &line);

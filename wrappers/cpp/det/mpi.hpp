@@ -1,4 +1,4 @@
-// The ranks of a job over MPI. In libdetcore-mpi, which programs link beside libdetcore.
+// The ranks of a job over MPI. Link with libdetcore-mpi beside libdetcore.
 #pragma once
 
 #include <det/mpi.h>
@@ -7,7 +7,7 @@
 namespace det {
 inline namespace v1 {
 
-// Collective over the communicator, which is duplicated. To be released before MPI_Finalize().
+// Collective over the communicator, which is duplicated. Release the result before MPI_Finalize().
 [[nodiscard]] inline Distributed distributed_from_mpi(MPI_Comm communicator, OnFailure on = {}) {
   det_distributed_context *distributed = nullptr;
   detail::call(on, det_distributed_from_mpi, communicator, &distributed);

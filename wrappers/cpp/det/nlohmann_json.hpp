@@ -1,5 +1,5 @@
-// Values of nlohmann::json wherever det takes or gives JSON; include it where you have that
-// library.
+// Accepts and returns values of nlohmann::json as JSON everywhere in det. Include it if you have
+// that library.
 #pragma once
 
 #include <det/json.hpp>
@@ -18,8 +18,7 @@ namespace detail {
 
 template <class Value>
 struct NlohmannTraits {
-  // NaN and infinities stay what they are, where nlohmann's own dump() makes them null, and its
-  // parse() refuses them.
+  // Keeps NaN and infinities. nlohmann's own dump() makes them null, and its parse() rejects them.
   static std::string dump(const Value &value) {
     std::string text;
     append(value, text);
@@ -46,7 +45,7 @@ struct NlohmannTraits {
     return {{{"NaN", std::nan("")}, {"-Infinity", -infinity}, {"Infinity", infinity}}};
   }
 
-  // Each that stands outside of a text becomes a text that there is nowhere else.
+  // Replaces each of them outside of texts by a text that is unique.
   static std::string marked(const std::string &text) {
     std::string result;
     bool is_in_text = false;

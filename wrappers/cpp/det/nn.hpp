@@ -1,4 +1,4 @@
-// Models that train and predict: layers as Keras has them, in the library detnn.
+// Models that train and predict, with the layers of Keras. In the library detnn. See det/nn.h.
 #pragma once
 
 #include <det/nn.h>
@@ -18,8 +18,7 @@ namespace det {
 inline namespace v1 {
 namespace nn {
 
-// An optimizer by its class and the fields that it has in Keras: Optimizer("Adam").set("beta_1",
-// 0.8).
+// An optimizer, by its class and its fields in Keras: Optimizer("Adam").set("beta_1", 0.8).
 class Optimizer {
  public:
   explicit Optimizer(std::string class_name) : described_(std::move(class_name)) {}
@@ -52,10 +51,10 @@ using Metrics = std::map<std::string, double>;
 
 struct ModelOptions {
   uint64_t seed = 0;
-  std::string backend = {};  // as det_nn_model_options has it
+  std::string backend = {};  // as in det_nn_model_options
 };
 
-// See det/nn.h. For one thread at a time.
+// A model. See det/nn.h. Use it on one thread at a time.
 class Model {
  public:
   Model() noexcept = default;
@@ -66,7 +65,7 @@ class Model {
     return made(on, det_nn_model_create, described.capi(), options);
   }
 
-  // From a .keras or .h5 file, with its weights.
+  // Loads a .keras or .h5 file with its weights.
   [[nodiscard]] static Model load(const std::string &path, const ModelOptions &options = {},
                                   OnFailure on = {}) {
     return made(on, det_nn_model_load, path.c_str(), options);
@@ -95,7 +94,7 @@ class Model {
     const detail::LentBatch given(batch);
     det::detail::call(on, det_nn_model_test_on_batch, model_.get(), &given.capi());
   }
-  // The results lie in the model until the next call with it.
+  // The results are in the model until the next call with it.
   [[nodiscard]] std::vector<Tensor> predict_on_batch(const std::vector<Array> &inputs,
                                                      OnFailure on = {}) const {
     const detail::LentTensors given(inputs);
@@ -105,14 +104,15 @@ class Model {
     });
   }
 
-  // Of the batch that was trained, tested or predicted last; as there.
+  // The results of the last batch that was trained, tested or predicted. They are in the model, as
+  // above.
   [[nodiscard]] std::vector<Tensor> results(OnFailure on = {}) const {
     return lent([&](const det_tensor **out, size_t *count) {
       det::detail::call(on, det_nn_model_results, model_.get(), out, count);
     });
   }
 
-  // Of all batches since reset_metrics().
+  // Over all batches since reset_metrics().
   [[nodiscard]] Metrics metrics() const {
     Metrics metrics;
     for (size_t i = 0; i < det_nn_model_metric_count(model_.get()); ++i)
@@ -122,14 +122,14 @@ class Model {
   }
   void reset_metrics() const noexcept { det_nn_model_reset_metrics(model_.get()); }
 
-  // To be read and written; they lie in the model.
+  // You may read and write them. They are in the model.
   [[nodiscard]] std::vector<Tensor> weights(OnFailure on = {}) const {
     return lent([&](const det_tensor **out, size_t *count) {
       det::detail::call(on, det_nn_model_weights, model_.get(), out, count);
     });
   }
-  // Of the weights; those that are not, such as the means of a batch normalization, have no
-  // gradient.
+  // True for a weight that training changes. Others, such as the means of a batch normalization,
+  // have no gradient.
   [[nodiscard]] bool is_trained(size_t index) const noexcept {
     return det_nn_model_is_trained(model_.get(), index) != 0;
   }
@@ -173,19 +173,19 @@ class Model {
   void set_learning_rate(double rate, OnFailure on = {}) const {
     det::detail::call(on, det_nn_model_set_learning_rate, model_.get(), rate);
   }
-  // As in det/nn.h; `user_data` outlives the model, or what is set next.
+  // See det/nn.h. `user_data` must outlive the model, or the next call.
   void observe_gradients(det_nn_gradient_callback on_gradient, det_nn_step_callback on_step,
                          void *user_data, OnFailure on = {}) const {
     det::detail::call(on, det_nn_model_observe_gradients, model_.get(), on_gradient, on_step,
                       user_data);
   }
-  // As in det/nn.h.
+  // See det/nn.h.
   void place_gradients(void *memory, size_t bytes, OnFailure on = {}) const {
     det::detail::call(on, det_nn_model_place_gradients, model_.get(), memory, bytes);
   }
 
   [[nodiscard]] det_nn_model *capi() const noexcept { return model_.get(); }
-  // The caller's from now on.
+  // The caller owns it from now on.
   [[nodiscard]] det_nn_model *release() noexcept { return model_.release(); }
 
  private:

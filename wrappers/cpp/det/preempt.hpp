@@ -1,4 +1,4 @@
-// Being asked to stop: by a pause, a scheduler, a spot machine.
+// Asks whether the run should stop: after a pause, or a notice from a scheduler or a spot machine.
 #pragma once
 
 #include <det/preempt.h>
@@ -18,16 +18,16 @@ class Preempt {
  public:
   explicit Preempt(det_preempt_context *preempt) noexcept : preempt_(preempt) {}
 
-  // Whether to save a checkpoint and leave. Cheap enough for every batch.
+  // True: save a checkpoint and leave. Fast enough for every batch.
   [[nodiscard]] bool should_preempt(OnFailure on = {}) const {
     return detail::call(on, det_preempt_should_preempt, preempt_) == DET_PREEMPTED;
   }
-  // The same without telling the master, which acknowledge() then does.
+  // The same without telling the master. acknowledge() does that later.
   [[nodiscard]] bool should_preempt_no_ack(OnFailure on = {}) const {
     return detail::call(on, det_preempt_should_preempt_no_ack, preempt_) == DET_PREEMPTED;
   }
   void acknowledge(OnFailure on = {}) const { detail::call(on, det_preempt_acknowledge, preempt_); }
-  // Raises the signal from inside the process. May be called in a signal handler.
+  // Raises the signal from inside the process. A signal handler may call it.
   Code request() const noexcept { return static_cast<Code>(det_preempt_request(preempt_)); }
 
   [[nodiscard]] det_preempt_context *capi() const noexcept { return preempt_; }

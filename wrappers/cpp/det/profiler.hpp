@@ -1,4 +1,4 @@
-// System metrics while training.
+// Measures the machine while the trial trains.
 #pragma once
 
 #include <det/profiler.h>

@@ -1,4 +1,4 @@
-// Named phases of a program, by which the library sums up where the time goes.
+// Named phases of a program, for which the library sums up the time.
 #pragma once
 
 #include <det/train.h>
@@ -7,14 +7,14 @@
 namespace det {
 inline namespace v1 {
 
-// A phase; made by Train::region(), once. Any number of threads may be in it.
+// A phase. Make it once, with Train::region(). Any number of threads may be in it.
 class Region {
  public:
   Region() noexcept = default;
   Region(det_train_context *train, det_region number) noexcept : train_(train), number_(number) {}
 
-  // Lasts as long as this lives, on the thread that makes it. Fails never: without a core that is
-  // open nothing is measured.
+  // Measures as long as it lives, on the thread that makes it. It never fails. Without an open core
+  // it measures nothing.
   class Scope {
    public:
     explicit Scope(const Region &region) noexcept

@@ -1,4 +1,4 @@
-// What the search asks this trial to train: for (det::Operation op : core.searcher().operations()).
+// The work that the search asks for: for (det::Operation op : core.searcher().operations()).
 #pragma once
 
 #include <det/searcher.h>
@@ -29,7 +29,7 @@ class Operation {
  public:
   explicit Operation(det_searcher_op *operation) noexcept : operation_(operation) {}
 
-  // Counted from the very beginning of the trial.
+  // Counts from the beginning of the trial.
   [[nodiscard]] int64_t length() const noexcept { return det_searcher_op_length(operation_); }
 
   void report_progress(double length, OnFailure on = {}) const {
@@ -57,18 +57,18 @@ class Searcher {
  public:
   explicit Searcher(det_searcher_context *searcher) noexcept : searcher_(searcher) {}
 
-  // The operations until there is no more work, asked for one by one. With a Failure the loop ends
-  // when a call fails.
+  // The operations until there is no more work, one by one. With a Failure the loop ends when a
+  // call fails.
   [[nodiscard]] Operations operations(OnFailure on = {}) const noexcept;
 
-  // The next one, or nothing: there is no more work.
+  // The next operation, or nothing if there is no more work.
   [[nodiscard]] std::optional<Operation> next(OnFailure on = {}) const {
     det_searcher_op *operation = nullptr;
     detail::call(on, det_searcher_next, searcher_, &operation);
     return operation != nullptr ? std::optional(Operation(operation)) : std::nullopt;
   }
 
-  // Only before the first operation.
+  // Call it before the first operation.
   void configure(SearcherMode mode, bool auto_ack = true, OnFailure on = {}) const {
     detail::call(on, det_searcher_configure, searcher_, static_cast<det_searcher_mode>(mode),
                  auto_ack ? 1 : 0);
@@ -86,8 +86,7 @@ class Searcher {
   det_searcher_context *searcher_;
 };
 
-// A range to be gone through once. A template, because code without exceptions has another
-// OnFailure.
+// A range for one loop. It is a template, because code without exceptions has another OnFailure.
 template <class On>
 class BasicOperations {
  public:

@@ -1,4 +1,4 @@
-// Checkpoints in storage without a run.
+// Checkpoints in storage, without a run.
 #pragma once
 
 #include <det/storage.h>
@@ -14,7 +14,7 @@
 namespace det {
 inline namespace v1 {
 
-// No master is told of what happens here.
+// The master gets no report about these calls.
 class Storage {
  public:
   Storage() noexcept = default;
@@ -26,11 +26,11 @@ class Storage {
     return Storage(storage);
   }
 
-  // What opens it again, without credentials.
+  // The configuration that opens it again, without credentials.
   [[nodiscard]] Json config(OnFailure on = {}) const {
     return detail::answer(on, det_storage_get_config, storage_.get());
   }
-  // Stores a directory, and gives the id. Without metadata the files are stored as they are.
+  // Stores a directory and returns the id. Without metadata the files are stored unchanged.
   std::string upload(const std::filesystem::path &directory, const Json &metadata = {},
                      const CheckpointOptions &options = {}, OnFailure on = {}) const {
     detail::CheckpointCallbacks callbacks{options.selector, options.progress};

@@ -1,4 +1,4 @@
-// What the program itself shows in TensorBoard, beside the metrics that it reports.
+// Shows your own data in TensorBoard, beside the reported metrics.
 #pragma once
 
 #include <det/tensorboard.h>
@@ -17,7 +17,7 @@ inline namespace v1 {
 // Bucket i counts the values below limits[i] that are in no bucket before it.
 struct Histogram {
   std::vector<double> limits;
-  std::vector<double> counts;  // as many
+  std::vector<double> counts;  // the same number
   double min = 0;
   double max = 0;
   double sum = 0;
@@ -33,7 +33,7 @@ class Tensorboard {
     detail::call(on, det_tensorboard_add_scalar, tensorboard_, tag.c_str(), step, value);
   }
 
-  // Of any contiguous range of double or float.
+  // Takes any contiguous range of double or float.
   template <class Values>
   auto add_histogram(Text tag, int64_t step, const Values &values, OnFailure on = {}) const
       -> decltype(std::data(values), void()) {
@@ -51,7 +51,7 @@ class Tensorboard {
     det_histogram given = DET_HISTOGRAM_INIT;
     given.limits = histogram.limits.data();
     given.counts = histogram.counts.data();
-    // None, which is refused, where they are not as many.
+    // None if the numbers differ. The library rejects that.
     given.count = histogram.limits.size() == histogram.counts.size() ? histogram.limits.size() : 0;
     given.min = histogram.min;
     given.max = histogram.max;
@@ -65,19 +65,19 @@ class Tensorboard {
     detail::call(on, det_tensorboard_add_text, tensorboard_, tag.c_str(), step, text.c_str());
   }
 
-  // A PNG or JPEG file.
+  // Takes a PNG or JPEG file.
   void add_image(Text tag, int64_t step, std::string_view encoded, OnFailure on = {}) const {
     detail::call(on, det_tensorboard_add_image, tensorboard_, tag.c_str(), step, encoded.data(),
                  encoded.size());
   }
-  // Rows from the top, without a gap, of 8 bits a channel: 1 (grey) to 4 (RGBA).
+  // Takes rows from the top, without gaps, with 8 bits a channel: 1 (grey) to 4 (RGBA).
   void add_pixels(Text tag, int64_t step, const void *pixels, int32_t width, int32_t height,
                   int32_t channels, OnFailure on = {}) const {
     detail::call(on, det_tensorboard_add_pixels, tensorboard_, tag.c_str(), step, pixels, width,
                  height, channels);
   }
 
-  // Until everything added before is in the event file.
+  // Waits until all data added before are in the event file.
   void flush(Timeout timeout = {}, OnFailure on = {}) const {
     detail::call(on, det_tensorboard_flush, tensorboard_, timeout.capi());
   }

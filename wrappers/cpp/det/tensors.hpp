@@ -1,4 +1,4 @@
-// Checkpoints from memory: tensors written as safetensors files, and read back.
+// Saves tensors from memory as safetensors files in checkpoints, and reads them back.
 #pragma once
 
 #include <det/tensors.h>
@@ -37,15 +37,15 @@ enum class Dtype : det_dtype {
   u64 = DET_DTYPE_U64,
 };
 
-// Such as "BF16"; null for a number that is none.
+// Such as "BF16". Null for an unknown number.
 [[nodiscard]] inline const char *dtype_name(Dtype dtype) noexcept {
   return det_dtype_name(static_cast<det_dtype>(dtype));
 }
-// 0 for a name that is none.
+// 0 for an unknown name.
 [[nodiscard]] inline Dtype dtype_from_name(Text name) noexcept {
   return static_cast<Dtype>(det_dtype_from_name(name.c_str()));
 }
-// Of one element.
+// The bits of one element.
 [[nodiscard]] inline int32_t dtype_bits(Dtype dtype) noexcept {
   return det_dtype_bits(static_cast<det_dtype>(dtype));
 }
@@ -60,11 +60,12 @@ enum class Device : det_device {
 struct Tensor {
   std::string name;
   Dtype dtype;
-  std::vector<int64_t> shape;  // of the data; none: one element
-  void *data;                  // row-major, without gaps; only written by a read
-  // Empty, or as many as the shape has.
-  std::vector<int64_t> offset = {};        // where it lies in the tensor; empty: at its beginning
-  std::vector<int64_t> global_shape = {};  // of the tensor; empty: as det_tensor says
+  std::vector<int64_t> shape;  // Of the data. None: one element.
+  void *data;                  // Row-major, without gaps. Only a read writes it.
+  // Empty, or one number for each axis of the shape.
+  // The place of the data in the tensor. Empty: its beginning.
+  std::vector<int64_t> offset = {};
+  std::vector<int64_t> global_shape = {};  // Of the tensor. Empty: as in det_tensor.
   Device device = Device::detect;
 
   [[nodiscard]] size_t elements() const noexcept {
@@ -79,7 +80,8 @@ struct Tensor {
     tensor.dtype = static_cast<det_dtype>(dtype);
     tensor.device = static_cast<det_device>(device);
     tensor.dimensions = shape.size();
-    // Of another length, the library would read beyond them; without a shape it refuses.
+    // With another length, the library would read beyond the arrays. Without a shape it rejects
+    // them.
     const bool fits = (offset.empty() || offset.size() == shape.size()) &&
                       (global_shape.empty() || global_shape.size() == shape.size());
     if (fits) tensor.shape = shape.data();
@@ -100,8 +102,8 @@ inline std::vector<det_tensor> to_c(const std::vector<Tensor> &tensors) {
 
 }  // namespace detail
 
-// Into a checkpoint that is written; all ranks in step where it is that of all of them. `metadata`
-// is an object of texts.
+// Writes into a checkpoint. If it is one of all ranks, all call in step. `metadata` is an object of
+// texts.
 inline void write_tensors(const CheckpointWriter &store, Text name,
                           const std::vector<Tensor> &tensors, const Json &metadata = {},
                           OnFailure on = {}) {
@@ -118,7 +120,7 @@ struct Buffer {
   void *data;
   size_t size;  // bytes
 
-  // Of a value, or of the elements of a container.
+  // For a value, or for the elements of a container.
   template <class Value>
   static Buffer of(std::string name, Value &value) noexcept {
     static_assert(std::is_trivially_copyable_v<Value>, "give the elements: Buffer::of_elements()");
@@ -146,7 +148,7 @@ inline std::vector<det_buffer> to_c(const std::vector<Buffer> &buffers) {
 
 }  // namespace detail
 
-// The state of a program as a checkpoint, in one call; gives the id. All ranks in step.
+// Saves the state of a program as a checkpoint in one call, and returns the id. All ranks in step.
 inline std::string save_state(const Checkpoint &checkpoint, int64_t steps_completed,
                               const std::vector<Buffer> &buffers, OnFailure on = {}) {
   const std::vector<det_buffer> c_buffers = detail::to_c(buffers);
@@ -156,8 +158,8 @@ inline std::string save_state(const Checkpoint &checkpoint, int64_t steps_comple
   return detail::taken(id);
 }
 
-// Fills the buffers, and gives the steps. Without an id, of the checkpoint that this run begins
-// with: 0 where there is none, and nothing is filled. All ranks in step.
+// Fills the buffers, and returns the steps. Without an id it reads the checkpoint that this run
+// begins with. If there is no such checkpoint, it fills nothing and returns 0. All ranks in step.
 inline int64_t load_state(const Checkpoint &checkpoint, const std::vector<Buffer> &buffers,
                           Text storage_id = {}, OnFailure on = {}) {
   const std::vector<det_buffer> c_buffers = detail::to_c(buffers);
@@ -173,7 +175,7 @@ class Tensors {
   Tensors() noexcept = default;
   explicit Tensors(det_tensors *owned) noexcept : tensors_(owned) {}
 
-  // Of a checkpoint, which must stay where it is a temporary copy.
+  // Opens tensors of a checkpoint. If that is a temporary copy, keep the reader.
   Tensors(const CheckpointReader &restore, Text name, OnFailure on = {}) {
     det_tensors *opened = nullptr;
     detail::call(on, det_tensors_open, restore.capi(), name.c_str(), &opened);
@@ -187,7 +189,7 @@ class Tensors {
 
   [[nodiscard]] size_t size() const noexcept { return det_tensors_count(tensors_.get()); }
   [[nodiscard]] bool contains(Text name) const noexcept { return find(name) >= 0; }
-  // -1: there is none.
+  // -1 for an unknown name.
   [[nodiscard]] int64_t find(Text name) const noexcept {
     return det_tensors_find(tensors_.get(), name.c_str());
   }
@@ -206,13 +208,13 @@ class Tensors {
   [[nodiscard]] int64_t bytes(size_t index) const noexcept {
     return det_tensors_size(tensors_.get(), index);
   }
-  // What the file says beside the tensors: an object of texts.
+  // The texts that the file has beside the tensors, as an object.
   [[nodiscard]] Json metadata() const {
     const char *metadata = det_tensors_metadata(tensors_.get());
     return metadata != nullptr ? Json(metadata) : Json();
   }
 
-  // Fills the memory of the wanted.
+  // Fills the memory of the wanted tensors.
   void read(const std::vector<Tensor> &wanted, const ProgressCallback &progress = {},
             OnFailure on = {}) const {
     const std::vector<det_tensor> c_wanted = detail::to_c(wanted);

@@ -1,4 +1,4 @@
-// Saves that go on in the background.
+// Saves that continue in the background.
 #pragma once
 
 #include <det/checkpoint.h>
@@ -19,14 +19,14 @@ enum class TicketState : det_ticket_state {
   cancelled = DET_TICKET_CANCELLED,
 };
 
-// What asynchronous saves may hold back at once.
+// The limits of asynchronous saves.
 struct SaveLimits {
-  int64_t limit_bytes = 0;  // of saves under way, together; 0: no limit
-  int32_t in_flight = 0;    // 0: 2
+  int64_t limit_bytes = 0;  // Of all saves together. 0: no limit.
+  int32_t in_flight = 0;    // The number of saves. 0: 2.
   bool refuse_when_full = false;
 };
 
-// Follows a save; the save goes on without it.
+// Follows a save. The save continues without it.
 class Ticket {
  public:
   Ticket() noexcept = default;
@@ -37,7 +37,7 @@ class Ticket {
     return ticket_ != nullptr ? det_checkpoint_ticket_id(ticket_.get()) : "";
   }
 
-  // As this rank knows.
+  // As this rank knows it.
   [[nodiscard]] TicketState state(OnFailure on = {}) const {
     det_ticket_state state = DET_TICKET_FAILED;
     detail::call(on, det_checkpoint_ticket_poll, ticket_.get(), &state, nullptr);
@@ -50,12 +50,13 @@ class Ticket {
     return {now.bytes, now.total_bytes, now.files, now.total_files};
   }
 
-  // Until it is saved, by default without limit; else fails as the save did, or with Code::timeout.
-  // For a save of all ranks all of them in step.
+  // Waits until it is saved, by default without limit. Fails as the save did, or with
+  // Code::timeout. If all ranks save, they call it in step.
   void wait(Timeout timeout = {}, OnFailure on = {}) const {
     detail::call(on, det_checkpoint_ticket_wait, ticket_.get(), timeout.capi());
   }
-  // Leaves nothing of it; Code::state where it was saved before. In step likewise.
+  // Deletes all of it. Fails with Code::state if it was saved before. If all ranks save, they call
+  // it in step.
   void cancel(OnFailure on = {}) const {
     detail::call(on, det_checkpoint_ticket_cancel, ticket_.get());
   }

@@ -1,4 +1,4 @@
-// Reporting metrics, status and progress.
+// Reports metrics, status and progress. See det/train.h.
 #pragma once
 
 #include <det/train.h>
@@ -29,23 +29,23 @@ enum class TensorboardMode : det_tensorboard_mode {
   manual = DET_TENSORBOARD_MODE_MANUAL,
 };
 
-// Everything that can be said of a report besides its metrics. The texts are borrowed for the call.
+// The parts of a report beside its metrics. The texts are borrowed for the call.
 struct Report {
   int64_t steps_completed = 0;
-  const char *group = nullptr;               // "training"
-  const char *metrics_json = nullptr;        // more metrics, of any JSON type
-  const char *batch_metrics_json = nullptr;  // a list of objects
-  Time time = {};                            // when it was measured; 1970: now
-  int rank = 0;                              // whose measurement it is; 0: of the one that reports
+  const char *group = nullptr;               // NULL: "training".
+  const char *metrics_json = nullptr;        // More metrics, of any JSON type.
+  const char *batch_metrics_json = nullptr;  // A list of objects.
+  Time time = {};                            // The time of the measurement. 1970: now.
+  int rank = 0;                              // The rank that measured it. 0: the reporting one.
 };
 
-// Whether a file is uploaded. The path is absolute.
+// Returns true for a file to upload. The path is absolute.
 using TensorboardSelector = std::function<bool(const char *path)>;
-// The name that a file has in storage, for its name in the TensorBoard directory.
+// Returns the name of a file in storage, from its name in the TensorBoard directory.
 using TensorboardMangler = std::function<std::string(const char *path, int rank)>;
 
-// A TensorboardMangler: puts the rank into the name of a profiler's trace, which is the same on
-// every rank; other names stay.
+// A TensorboardMangler. It adds the rank to the name of a profiler's trace, which is the same on
+// every rank. Other names stay.
 inline std::string rank_aware_name(const char *path, int rank) {
   std::string name(std::strlen(path) + 16, '\0');
   det_tensorboard_rank_aware_name(path, rank, name.data(), name.size(), nullptr);
@@ -55,9 +55,9 @@ inline std::string rank_aware_name(const char *path, int rank) {
 
 // A view borrowed from the core.
 //
-// Metrics are {{"loss", 0.5}, {"accuracy", 0.9}}, or any range of a name and a number: an array or
-// vector of det_metric, which goes on as it is, a std::map<std::string, double>, pairs. Up to 256
-// of them take no memory.
+// Metrics are {{"loss", 0.5}, {"accuracy", 0.9}}, or any range of a name and a number. Examples are
+// pairs, a std::map<std::string, double>, and an array or vector of det_metric, which is not
+// copied. Up to 256 metrics take no heap memory.
 class Train {
  public:
   explicit Train(det_train_context *train) noexcept : train_(train) {}
@@ -77,7 +77,7 @@ class Train {
       detail::call(on, det_train_report_validation_metrics, train_, steps_completed, first, count);
     });
   }
-  // In a group of one's own.
+  // For your own group.
   template <class Range = Metrics>
   void report_metrics(Text group, int64_t steps_completed, Range &&metrics,
                       OnFailure on = {}) const {
@@ -115,7 +115,7 @@ class Train {
     return Region(train_, number);
   }
 
-  // Waits until every report made before is with the master.
+  // Waits until the master has every report made before.
   void flush(Timeout timeout = {}, OnFailure on = {}) const {
     detail::call(on, det_train_flush, train_, timeout.capi());
   }
@@ -125,7 +125,7 @@ class Train {
   void report_progress(double progress, OnFailure on = {}) const {
     detail::call(on, det_train_report_progress, train_, progress);
   }
-  // Into the trial's log.
+  // Writes a line into the trial's log.
   void log(LogLevel level, Text text, OnFailure on = {}) const {
     detail::call(on, det_train_log, train_, static_cast<det_log_level>(level), text.c_str());
   }
@@ -151,8 +151,7 @@ class Train {
     detail::call(on, det_train_get_tensorboard_path, train_, &path);
     return detail::taken(path);
   }
-  // With TensorboardMode::manual: every file that changed, under its own name where nothing else is
-  // said.
+  // For TensorboardMode::manual. By default it uploads every changed file under its own name.
   void upload_tensorboard_files(const TensorboardSelector &selector = {},
                                 const TensorboardMangler &mangler = {}, OnFailure on = {}) const;
 

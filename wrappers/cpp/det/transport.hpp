@@ -1,4 +1,4 @@
-// A way of one's own to carry messages between ranks.
+// Your own way to carry messages between ranks.
 #pragma once
 
 #include <det/distributed.h>
@@ -11,8 +11,8 @@
 namespace det {
 inline namespace v1 {
 
-// See det_communicator_functions. Each function gives 0, ETIMEDOUT, or another error number, and
-// may throw to whoever called the collective.
+// See det_communicator_functions. Each function returns 0, ETIMEDOUT, or another error number. If
+// it throws, the caller of the collective gets the exception.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -21,7 +21,7 @@ class Transport {
   virtual int receive(int peer, int channel, void *data, size_t capacity, size_t &size,
                       int64_t timeout_ms) = 0;
 
-  // Only where can_broadcast().
+  // Called only if can_broadcast() is true.
   virtual int broadcast(int, int, void *, size_t, int64_t) { return ENOSYS; }
   [[nodiscard]] virtual bool can_broadcast() const { return false; }
   [[nodiscard]] virtual bool any_pair() const { return false; }
@@ -30,7 +30,7 @@ class Transport {
 
 namespace detail {
 
-// The functions of a transport, which C then owns. The one who asks names its OnFailure.
+// The functions of a transport, which C then owns. The caller names its OnFailure.
 template <class On>
 det_communicator_functions functions_of(const Transport *transport) {
   det_communicator_functions functions = DET_COMMUNICATOR_FUNCTIONS_INIT;

@@ -1,5 +1,5 @@
-// What trial layers share: which work comes next, batch sizes, the order of batches, and the rules
-// that stop a trial or lower its learning rate.
+// The parts that all trial layers share: workloads, batch sizes, orders of batches, rules. See
+// det/trial.h.
 #pragma once
 
 #include <det/trial.h>
@@ -24,17 +24,17 @@ enum class WorkloadKind : det_workload_kind {
 struct Workload {
   WorkloadKind kind = WorkloadKind::train;
   int64_t step_id = 0;
-  int64_t batches = 0;       // to train
-  int64_t batches_done = 0;  // before it
+  int64_t batches = 0;       // To train.
+  int64_t batches_done = 0;  // Trained before this workload.
 };
 
-// Every call but state() is made by all ranks in step.
+// All ranks make every call in step, except state().
 class TrialSequencer {
  public:
   TrialSequencer() noexcept = default;
   explicit TrialSequencer(det_trial_sequencer *owned) noexcept : sequencer_(owned) {}
 
-  // With the configuration of the run where there is no other.
+  // Without a configuration it takes that of the run.
   [[nodiscard]] static TrialSequencer create(const Core &core, int64_t global_batch_size,
                                              const Json &config = {}, OnFailure on = {}) {
     det_trial_sequencer *made = nullptr;
@@ -43,7 +43,7 @@ class TrialSequencer {
     return TrialSequencer(made);
   }
 
-  // Nothing: the trial is to leave.
+  // Nothing: the trial should leave.
   [[nodiscard]] std::optional<Workload> next(OnFailure on = {}) const {
     det_workload next = DET_WORKLOAD_INIT;
     if (detail::call(on, det_trial_sequencer_next, capi(), &next) != DET_OK) return std::nullopt;
@@ -57,7 +57,7 @@ class TrialSequencer {
     detail::call(on, det_trial_sequencer_respond_invalid_hparams, capi());
   }
 
-  // Of the chief.
+  // On the chief.
   [[nodiscard]] Json state(OnFailure on = {}) const {
     return detail::answer(on, det_trial_sequencer_state, sequencer_.get());
   }
@@ -74,7 +74,7 @@ class TrialSequencer {
 struct BatchSizes {
   int64_t per_slot = 0;
   int64_t global = 0;
-  std::string warning;  // where that is not the hyperparameter; else empty
+  std::string warning;  // empty if that is the hyperparameter
 };
 
 [[nodiscard]] inline BatchSizes divide_batch(const Json &hparams, int64_t slots,
@@ -87,17 +87,17 @@ struct BatchSizes {
   return sizes;
 }
 
-// {"experiment_config": {}, "hparams": {}, "trial_seed": 0}; a sample where there are no `hparams`.
+// {"experiment_config": {}, "hparams": {}, "trial_seed": 0}. Without `hparams` it draws a sample.
 [[nodiscard]] inline Json trial_env_from_config(const Json &config, uint32_t seed,
                                                 const Json &hparams = {}, OnFailure on = {}) {
   return detail::answer(on, det_trial_env_from_config, config.capi(), hparams.capi(), seed);
 }
 
 struct SamplerOptions {
-  int64_t length = 0;  // batches of an epoch, of all shards together
+  int64_t length = 0;  // batches of an epoch, over all shards
   int64_t shard = 0;
   int64_t shards = 1;
-  int64_t skip = 0;  // batches that this shard has had
+  int64_t skip = 0;  // batches that this shard has trained on before
   bool shuffle = false;
   uint32_t seed = 0;
 };
@@ -120,7 +120,7 @@ class Sampler {
     return Sampler(made);
   }
 
-  // Nothing at the end of an epoch; another one follows.
+  // Returns nothing at the end of an epoch. Another one follows.
   [[nodiscard]] std::optional<int64_t> next(OnFailure on = {}) const {
     int64_t index = 0;
     if (detail::call(on, det_trial_sampler_next, capi(), &index) != DET_OK) return std::nullopt;
@@ -172,7 +172,7 @@ class EarlyStopping {
     return EarlyStopping(made);
   }
 
-  // After each validation; nothing where it had no such metric.
+  // Call it after each validation, without a value if that had no such metric.
   [[nodiscard]] Result update(std::optional<double> value, OnFailure on = {}) const {
     int32_t stop = 0, improved = 0;
     detail::call(on, det_trial_early_stopping_update, capi(), value ? &*value : nullptr, &stop,
@@ -221,7 +221,7 @@ class Plateau {
     return Plateau(made);
   }
 
-  // The learning rate to go on with; nothing for a validation without the metric.
+  // Returns the learning rate to continue with. Without a value the validation had no such metric.
   [[nodiscard]] double update(std::optional<double> value, double learning_rate,
                               OnFailure on = {}) const {
     detail::call(on, det_trial_plateau_update, capi(), value ? &*value : nullptr, &learning_rate,

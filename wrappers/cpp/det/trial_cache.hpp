@@ -1,4 +1,5 @@
-// Data sets kept in files, for trials and ranks to read what one of them has made.
+// Keeps data sets in files: one process makes them, and all others read them. See
+// det/trial_cache.h.
 #pragma once
 
 #include <det/trial_cache.h>
@@ -37,7 +38,7 @@ struct DatasetReaderOptions {
   }
 };
 
-// One shard, epoch after epoch. Of one thread at a time.
+// One shard, epoch after epoch. Use it on one thread at a time.
 class DatasetReader {
  public:
   DatasetReader() noexcept = default;
@@ -47,8 +48,8 @@ class DatasetReader {
     return det_trial_cache_reader_length(reader_.get());
   }
 
-  // The next records, as many as `buffer` and `sizes` have room for. How many came; 0 at the end of
-  // an epoch.
+  // Reads the next records, until `buffer` or `sizes` is full. Returns their number, which is 0 at
+  // the end of an epoch.
   [[nodiscard]] size_t next(void *buffer, size_t capacity, std::vector<size_t> &sizes,
                             OnFailure on = {}) const {
     size_t count = 0;
@@ -63,7 +64,7 @@ class DatasetReader {
   detail::Handle<det_trial_cache_reader, det_trial_cache_reader_free> reader_;
 };
 
-// Of one thread at a time. Where it goes without a commit nothing is left.
+// Use it on one thread at a time. Without a commit its destructor deletes the records.
 class DatasetWriter {
  public:
   DatasetWriter() noexcept = default;
@@ -73,7 +74,7 @@ class DatasetWriter {
     const size_t size = record.size();
     detail::call(on, det_trial_cache_writer_add, writer_.get(), record.data(), &size, size_t{1});
   }
-  // Several, one after the other.
+  // Adds several records, one after the other.
   void add(const void *records, const std::vector<size_t> &sizes, OnFailure on = {}) const {
     detail::call(on, det_trial_cache_writer_add, writer_.get(), records, sizes.data(),
                  sizes.size());
@@ -88,7 +89,7 @@ class DatasetWriter {
   detail::Handle<det_trial_cache_writer, det_trial_cache_writer_free> writer_;
 };
 
-// A complete one.
+// A complete data set.
 class CachedDataset {
  public:
   CachedDataset() noexcept = default;
@@ -113,7 +114,7 @@ class CachedDataset {
   detail::Handle<det_trial_cache, det_trial_cache_free> cache_;
 };
 
-// One of the two: a data set that is there, or what writes it.
+// One of the two: a complete data set, or its writer.
 struct OpenedDataset {
   CachedDataset dataset;
   DatasetWriter writer;
@@ -121,7 +122,7 @@ struct OpenedDataset {
   [[nodiscard]] bool is_complete() const noexcept { return dataset.capi() != nullptr; }
 };
 
-// Waits while another process writes it, without limit unless there is one.
+// Waits while another process writes it, by default without limit.
 [[nodiscard]] inline OpenedDataset open_dataset(Text directory, Text id, Text version,
                                                 Timeout timeout = {}, OnFailure on = {}) {
   det_trial_cache *cache = nullptr;
@@ -131,7 +132,7 @@ struct OpenedDataset {
   return {CachedDataset(cache), DatasetWriter(writer)};
 }
 
-// Of a bucket: `directory` is for this machine's copies.
+// In a bucket. `directory` has the copies of this machine.
 [[nodiscard]] inline OpenedDataset open_dataset(const Storage &bucket, Text directory, Text id,
                                                 Text version, Timeout timeout = {},
                                                 OnFailure on = {}) {

@@ -1,4 +1,4 @@
-// What data-parallel training adds up over ranks.
+// Adds up gradients and metrics over ranks. See det/trial_gradients.h.
 #pragma once
 
 #include <det/trial_gradients.h>
@@ -14,7 +14,7 @@
 namespace det {
 inline namespace v1 {
 
-// What is known of a gradient before there is one.
+// Describes a gradient before it exists.
 struct Gradient {
   size_t count = 0;  // elements
   Dtype dtype = Dtype::f32;
@@ -52,7 +52,7 @@ struct GradientOptions {
   }
 };
 
-// Gradients of several batches and all ranks. The job outlives it.
+// Gradients of several batches and all ranks. The job must outlive it.
 class GradientAggregator {
  public:
   GradientAggregator() noexcept = default;
@@ -76,17 +76,17 @@ class GradientAggregator {
     gradients_.reset(made);
   }
 
-  // See det_trial_gradients_memory(): null and 0 where there is none.
+  // See det_trial_gradients_memory(). Null and 0 if it has none.
   [[nodiscard]] std::pair<void *, size_t> memory(OnFailure on = {}) const {
     std::pair<void *, size_t> found{};
     detail::call(on, det_trial_gradients_memory, gradients_.get(), &found.first, &found.second);
     return found;
   }
-  // Read now; step() writes what comes of it to `result`, which may be the same array.
+  // Reads `data` now. step() writes the sum to `result`, which may be the same array.
   void add(size_t index, const void *data, void *result, OnFailure on = {}) const {
     detail::call(on, det_trial_gradients_add, gradients_.get(), index, data, result);
   }
-  // Ends the batch. Whether there are results to be applied now.
+  // Ends the batch. True: apply the results now.
   [[nodiscard]] bool step(OnFailure on = {}) const {
     int32_t apply = 0;
     detail::call(on, det_trial_gradients_step, gradients_.get(), &apply);
@@ -99,8 +99,8 @@ class GradientAggregator {
   detail::Handle<det_trial_gradients, det_trial_gradients_free> gradients_;
 };
 
-// The mean of each metric over the ranks, all in step: an object in JSON. `weight`: how much this
-// rank counts; given by all ranks or by none.
+// The mean of each metric over the ranks, in step: an object in JSON. `weight` is the weight of
+// this rank. All ranks give it, or none.
 [[nodiscard]] inline std::string average_metrics(const DistributedView &job,
                                                  const std::string &metrics_json,
                                                  std::optional<double> weight = {},
@@ -111,7 +111,7 @@ class GradientAggregator {
   return detail::taken(made);
 }
 
-// Rank 0's arrays over those of the other ranks, where they lie; all in step, with the same names,
+// Copies rank 0's arrays into those of the other ranks. All ranks in step, with the same names,
 // dtypes and shapes.
 inline void broadcast_arrays(const DistributedView &job, const std::vector<Tensor> &arrays,
                              OnFailure on = {}) {

@@ -1,4 +1,4 @@
-// An array that someone else owns; a std::span where there is one.
+// An array that someone else owns. In C++20 it converts to a std::span.
 #pragma once
 
 #include <cstddef>

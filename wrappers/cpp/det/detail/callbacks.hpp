@@ -1,5 +1,6 @@
-// Callables as the callbacks of C. No exception crosses it: what one throws on a thread that called
-// the library waits in thrown_by_callback(); what a log callable throws waits for its owner to ask.
+// Passes callables to C as callbacks. No exception passes through C. If a callback throws on a
+// thread that called the library, thrown_by_callback() keeps the exception. If a log callable
+// throws, its owner gets the exception later.
 #pragma once
 
 #include <det/checkpoint.h>
@@ -27,7 +28,7 @@ class LogSink {
     if (thrown_ == nullptr) thrown_ = thrown;
   }
 
-  // Throws the first exception that was kept, once.
+  // Throws the first kept exception, once.
   void rethrow() {
     std::unique_lock<std::mutex> lock(mutex_);
     const std::exception_ptr thrown = std::exchange(thrown_, nullptr);
@@ -47,7 +48,7 @@ inline namespace throwing {
 inline namespace nonthrowing {
 #endif
 
-// Does `body`, and `on_exception` when it throws.
+// Calls `body`, and `on_exception` if it throws.
 template <class Body, class OnException>
 auto guarded(Body &&body, OnException &&on_exception) noexcept {
 #ifdef __cpp_exceptions
@@ -62,7 +63,8 @@ auto guarded(Body &&body, OnException &&on_exception) noexcept {
 #endif
 }
 
-// What `body` answers, or `otherwise` when it throws to whoever called the library.
+// Returns the answer of `body`, or `otherwise` if it throws. The caller of the library then gets
+// the exception.
 template <class Body>
 int32_t answered(int32_t otherwise, Body &&body) noexcept {
   return guarded(std::forward<Body>(body), [&](std::exception_ptr thrown) {
@@ -71,7 +73,7 @@ int32_t answered(int32_t otherwise, Body &&body) noexcept {
   });
 }
 
-// Lets options of C call tell() of `callbacks`, which are to stay where they are.
+// Makes options of C call tell() of `callbacks`, which must not move.
 template <class Options, class Callbacks>
 void set_progress(Options &options, Callbacks &callbacks) {
   options.user_data = &callbacks;
@@ -81,7 +83,7 @@ void set_progress(Options &options, Callbacks &callbacks) {
     };
 }
 
-// Lets options of C call selector() and tell() of `callbacks`, which are to stay where they are.
+// Makes options of C call selector() and tell() of `callbacks`, which must not move.
 template <class Options, class Callbacks>
 void set_callbacks(Options &options, Callbacks &callbacks) {
   set_progress(options, callbacks);
@@ -91,7 +93,7 @@ void set_callbacks(Options &options, Callbacks &callbacks) {
     };
 }
 
-// Lets the lines of a core or client that is made with `options` go to `log`, if there is one.
+// Sends the lines of a core or client with these `options` to `log`, if there is one.
 template <class Options>
 std::shared_ptr<LogSink> send_log(const LogCallback &log, Options &options) {
   if (!log) return nullptr;

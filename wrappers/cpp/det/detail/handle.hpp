@@ -1,4 +1,4 @@
-// Ownership of what the C API hands out.
+// Owns the handles of the C API.
 #pragma once
 
 #include <det/base.hpp>
@@ -21,7 +21,7 @@ struct Release {
 template <class T, auto release>
 using Handle = std::unique_ptr<T, Release<release>>;
 
-// A copy of a text that the library gave, which is released.
+// Copies a text that the library returned, and releases it.
 inline std::string taken(char *text) {
   const Handle<char, det_free> owned(text);
   return text != nullptr ? std::string(text) : std::string();

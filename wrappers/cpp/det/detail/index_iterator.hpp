@@ -1,4 +1,4 @@
-// Iterates over what has size() and operator[], whose answers are values.
+// Iterates over a class with size() and operator[] that returns values.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Any range of {name, value} as the array of det_metric that C takes.
+// Makes the array of det_metric for C from any range of {name, value}.
 #pragma once
 
 #include <det/train.h>
@@ -16,7 +16,7 @@ namespace det {
 inline namespace v1 {
 namespace detail {
 
-// Room for `count` items; from the heap only for more than `Few`.
+// Room for `count` items. It uses the heap only for more than `Few`.
 template <class T, size_t Few>
 class Room {
  public:
@@ -24,11 +24,11 @@ class Room {
   [[nodiscard]] T *data() noexcept { return many_ != nullptr ? many_.get() : few_; }
 
  private:
-  T few_[Few];  // not initialised: that would cost more than the report
+  T few_[Few];  // not initialised: that would take longer than the report
   std::unique_ptr<T[]> many_;
 };
 
-// A name that need not end in NUL is copied, the others are used where they are.
+// A name that may lack its NUL is copied. Others are used in place.
 inline size_t size_of_copy(const char *) noexcept { return 0; }
 inline size_t size_of_copy(const std::string &) noexcept { return 0; }
 inline size_t size_of_copy(std::string_view name) noexcept { return name.size() + 1; }
@@ -55,7 +55,7 @@ auto is_array_of_metrics(int)
 template <class>
 std::false_type is_array_of_metrics(long);
 
-// Gives `report(const det_metric *, size_t)` the metrics.
+// Calls `report(const det_metric *, size_t)` with the metrics.
 template <class Range, class Report>
 void with_metrics(Range &range, Report &&report) {
   if constexpr (decltype(is_array_of_metrics<Range>(0))::value) {

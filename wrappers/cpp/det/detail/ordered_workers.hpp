@@ -1,4 +1,4 @@
-// Threads that make results ahead of the one who asks for them.
+// Threads that make results ahead of their consumer.
 #pragma once
 
 #include <condition_variable>
@@ -15,14 +15,14 @@ namespace det {
 inline namespace v1 {
 namespace detail {
 
-// Results come in the order of the items that they are made of, whichever thread is done first.
+// Results have the order of their items, whichever thread is done first.
 template <class Item, class Made>
 class OrderedWorkers {
  public:
   using Take = std::function<std::optional<Item>()>;  // called by one thread at a time
-  using Work = std::function<Made(Item)>;             // called by all at once
+  using Work = std::function<Made(Item)>;             // called by all threads at once
 
-  // No more than `room` results are made, or waiting, at a time.
+  // At most `room` results are being made or wait at a time.
   OrderedWorkers(Take take, Work work, size_t workers, size_t room)
       : take_(std::move(take)), work_(std::move(work)), results_(room) {
     try {
@@ -32,13 +32,13 @@ class OrderedWorkers {
       throw;
     }
   }
-  // Waits for the calls that are under way, not for what is still to be made.
+  // Waits for calls that have begun, not for the rest.
   ~OrderedWorkers() { join(); }
   OrderedWorkers(const OrderedWorkers &) = delete;
   OrderedWorkers &operator=(const OrderedWorkers &) = delete;
 
-  // Nothing after the last item. What a call threw is thrown in its place; no item is taken after
-  // one that could not be.
+  // Returns nothing after the last item. If a call threw, this throws its exception in that place.
+  // If no item could be taken, no further one is taken.
   [[nodiscard]] std::optional<Made> next() {
     Result result;
     {
@@ -81,7 +81,7 @@ class OrderedWorkers {
     }
   }
 
-  // Neither an item nor a failure: there is no more to do.
+  // Neither an item nor a failure: there is no more work.
   std::optional<Item> take(size_t &number, std::exception_ptr &failure) {
     const std::lock_guard<std::mutex> taking(taking_);
     {
@@ -117,9 +117,9 @@ class OrderedWorkers {
   Take take_;
   Work work_;
   std::mutex taking_;  // held while an item is taken, before mutex_
-  std::mutex mutex_;   // of all below
+  std::mutex mutex_;   // for all members below
   std::condition_variable has_room_, has_result_;
-  std::vector<Result> results_;  // that of item i at i % size
+  std::vector<Result> results_;  // that of item i is at i % size
   size_t taken_ = 0, given_ = 0;
   bool is_over_ = false;  // no more items are taken
   std::vector<std::thread> threads_;

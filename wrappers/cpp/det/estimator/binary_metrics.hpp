@@ -1,4 +1,4 @@
-// What is counted of two classes, over the records of an evaluation with their weights.
+// Counts records of two classes, over an evaluation with the weights of the records.
 #pragma once
 
 #include <det/estimator/means.hpp>
@@ -11,12 +11,12 @@ inline namespace v1 {
 namespace estimator {
 namespace detail {
 
-// The records of both classes whose probability is above thresholds.
+// The records of both classes whose probability is above each threshold.
 class BinaryCounts {
  public:
-  static constexpr size_t thresholds = 200;  // between which areas are added up
+  static constexpr size_t thresholds = 200;  // areas are summed between them
 
-  // `probabilities` of the second class, one a record.
+  // `probabilities` are of the second class, one for each record.
   void add(const nn::Batch &batch, const float *probabilities) {
     const std::vector<double> labels = numbers_of<double>("labels", batch.truths.at(0));
     const std::vector<double> weights =
@@ -30,7 +30,7 @@ class BinaryCounts {
     }
   }
 
-  // Under the curve of those of the second class by those of the first that are above thresholds.
+  // The area under the rate of the second class by the rate of the first, over the thresholds.
   [[nodiscard]] double area_under_roc() const {
     double area = 0;
     for (size_t t = 0; t + 1 < thresholds; ++t)
@@ -38,8 +38,8 @@ class BinaryCounts {
               (share(second_above_[t], second_) + share(second_above_[t + 1], second_)) / 2;
     return area;
   }
-  // Under that of precision by recall, where in between both counts are lines (source: Davis and
-  // Goadrich, The relationship between precision-recall and ROC curves).
+  // The area under precision by recall. Between thresholds both counts are lines. See Davis and
+  // Goadrich, The relationship between precision-recall and ROC curves.
   [[nodiscard]] double area_under_precision_recall() const {
     double area = 0;
     for (size_t t = 0; t + 1 < thresholds; ++t) {
@@ -90,8 +90,9 @@ class AreaMetric : public Metric {
   BinaryCounts counts_;
 };
 
-// Of the records that `counts` says so of, the part of which `is_right`: both are given whether a
-// record is of the second class, and whether it was taken for one.
+// The share of records for which `is_right`, of those for which `counts`. Both functions get two
+// flags. The first is true for a record of the second class, the other for one that was taken for
+// it.
 template <class Counts, class IsRight>
 [[nodiscard]] std::shared_ptr<Metric> part_of_records(const std::string &logits, Counts counts,
                                                       IsRight is_right) {

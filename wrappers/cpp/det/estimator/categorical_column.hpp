@@ -1,4 +1,4 @@
-// Feature columns of categories, and what makes numbers of all columns of a network.
+// Feature columns of categories, and the numbers that a network takes from all columns.
 #pragma once
 
 #include <det/estimator/categories.hpp>
@@ -9,22 +9,22 @@ namespace det {
 inline namespace v1 {
 namespace estimator {
 
-// How often a record has each category.
+// Counts each category of a record.
 [[nodiscard]] inline DenseColumn indicator_column(const CategoricalColumn &source) {
   return {source.key() + "_indicator", source.key(), source.categories(),
           [=](const nn::Array &values) { return source.counts(values); }};
 }
 
 struct EmbeddingOptions {
-  // How the embeddings of a record with several categories become one: "mean", "sum", or "sqrtn",
-  // which divides their sum by the root of how many there are.
+  // Combines the embeddings of a record with several categories: "mean", "sum", or "sqrtn". The
+  // last one divides the sum by the root of their number.
   std::string combiner = "mean";
-  // As Keras names it; null: normal numbers that deviate by one over the root of the dimension.
+  // As Keras names it. null: normal numbers with a deviation of one over the root of the dimension.
   nn::ConfigValue initializer = nullptr;
   bool trainable = true;
 };
 
-// `dimension` numbers for each category, which training finds; zeros for a record of no category.
+// `dimension` numbers for each category, which are trained. Zeros for a record without a category.
 [[nodiscard]] inline DenseColumn embedding_column(const CategoricalColumn &source,
                                                   int64_t dimension,
                                                   const EmbeddingOptions &options = {}) {
@@ -36,7 +36,7 @@ struct EmbeddingOptions {
   if (combiner != "mean" && combiner != "sum" && combiner != "sqrtn")
     refuse("there is no combiner '" + combiner + "'; there are 'mean', 'sum' and 'sqrtn'");
 
-  // The product of these with the embeddings is what a record has.
+  // The product of these with the embeddings gives the numbers of a record.
   const auto weighted_counts = [=](const nn::Array &values) {
     const auto categories = static_cast<size_t>(source.categories());
     std::vector<float> counts = source.counts(values);
@@ -65,9 +65,9 @@ struct EmbeddingOptions {
           }};
 }
 
-// The columns of a network in the order of their names, those side by side that have no weights: a
+// The columns of a network in the order of their names. Neighbours without weights form one part. A
 // model has an input for each part, and applies the layer of its column if that has one. Throws
-// std::invalid_argument where there is no column, or two have one name.
+// std::invalid_argument without columns, and if two have one name.
 [[nodiscard]] inline std::vector<std::vector<DenseColumn>> input_parts(
     std::vector<DenseColumn> columns) {
   if (columns.empty()) throw std::invalid_argument("making an input layer: it has no column");
@@ -92,8 +92,8 @@ struct EmbeddingOptions {
   return width;
 }
 
-// What a model takes of a batch for a part: {records, width_of(part)}. Throws std::invalid_argument
-// where features have different numbers of records.
+// The input of a model for a part of a batch: {records, width_of(part)}. Throws
+// std::invalid_argument if features have different numbers of records.
 [[nodiscard]] inline nn::Array part_of(const nn::Batch &batch,
                                        const std::vector<DenseColumn> &part) {
   const int64_t width = width_of(part);
@@ -112,9 +112,8 @@ struct EmbeddingOptions {
   return all;
 }
 
-// All columns of a network without weights, of a batch: {records, the columns' widths}. Throws
-// std::invalid_argument where a column has weights, columns share a name, or features have
-// different numbers of records.
+// All columns of a batch side by side: {records, the columns' widths}. Throws std::invalid_argument
+// if a column has weights, columns share a name, or features have different numbers of records.
 [[nodiscard]] inline nn::Array input_layer(const nn::Batch &batch,
                                            const std::vector<DenseColumn> &columns) {
   const auto parts = input_parts(columns);
@@ -125,8 +124,9 @@ struct EmbeddingOptions {
   return part_of(batch, parts[0]);
 }
 
-// All columns in a functional model, {records, the columns' widths, and of an embedding its
-// dimension}. `place` is called with each input and its part, whose numbers part_of() gives.
+// All columns in a functional model: {records, the columns' widths, or the dimension of an
+// embedding}. `place` is called with each input and its part. part_of() gives the numbers of a
+// part.
 template <class Place>
 [[nodiscard]] nn::Value input_layer(const std::vector<DenseColumn> &columns,
                                     const std::string &name, const Place &place) {

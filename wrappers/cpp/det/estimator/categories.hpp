@@ -1,4 +1,4 @@
-// Which categories the features of records have.
+// Reads the categories of records from their features.
 #pragma once
 
 #include <det/estimator/feature_column.hpp>
@@ -11,15 +11,15 @@ namespace det {
 inline namespace v1 {
 namespace estimator {
 
-// Numbers or texts that stand for categories, any count of them in a record. One below 0 is none.
-// What is filled up with -1 or with empty texts has none there, whatever the column.
+// Numbers or texts that name categories, any count of them in a record. A category below 0 means
+// none. Padding with -1 or with empty texts means none in every column.
 class CategoricalColumn {
  public:
-  // Gives the category of each number or text of the feature, as many of each record: 0 to
-  // `categories` - 1, or one below 0.
+  // Returns the category of each number or text of the feature, the same count for each record. A
+  // category is 0 to `categories` - 1, or below 0.
   using Categories = std::function<std::vector<int64_t>(const nn::Array &)>;
 
-  // Throws std::invalid_argument where there is no category or no function.
+  // Throws std::invalid_argument without categories, and without a function.
   CategoricalColumn(std::string key, int64_t categories, Categories categories_of)
       : key_(std::move(key)), categories_(categories), categories_of_(std::move(categories_of)) {
     if (categories < 1)
@@ -35,8 +35,8 @@ class CategoricalColumn {
   [[nodiscard]] std::vector<int64_t> categories_of(const nn::Array &values) const {
     return categories_of_(values);
   }
-  // How often each record has each category, {records, categories()}. Throws std::invalid_argument
-  // where the feature does not fit, or the function gives what is no category.
+  // Counts each category of each record: {records, categories()}. Throws std::invalid_argument if
+  // the feature does not fit, or the function returns an unknown category.
   [[nodiscard]] std::vector<float> counts(const nn::Array &values) const {
     const auto categories = static_cast<size_t>(categories_);
     const auto records = static_cast<size_t>(values.records());
@@ -111,8 +111,8 @@ class Vocabulary {
 
 }  // namespace detail
 
-// The numbers 0 to `categories` - 1 are the categories. Others are `otherwise`, or refused where
-// there is none.
+// The numbers 0 to `categories` - 1 are the categories. Others become `otherwise`. Without it they
+// are rejected.
 [[nodiscard]] inline CategoricalColumn categorical_column_with_identity(
     const std::string &key, int64_t categories, std::optional<int64_t> otherwise = {}) {
   if (otherwise && (*otherwise < 0 || *otherwise >= categories))
@@ -131,7 +131,7 @@ class Vocabulary {
           }};
 }
 
-// The numbers of a list are the categories, in its order; others are none.
+// The numbers of a list are the categories, in its order. Other numbers have none.
 [[nodiscard]] inline CategoricalColumn categorical_column_with_vocabulary_list(
     const std::string &key, const std::vector<int64_t> &vocabulary) {
   return {key, static_cast<int64_t>(vocabulary.size()),
@@ -140,7 +140,7 @@ class Vocabulary {
           }};
 }
 
-// The same of texts, as det::nn::texts() makes them.
+// The same for texts that det::nn::texts() makes.
 [[nodiscard]] inline CategoricalColumn categorical_column_with_vocabulary_list(
     const std::string &key, const std::vector<std::string> &vocabulary) {
   return {key, static_cast<int64_t>(vocabulary.size()),
@@ -149,8 +149,8 @@ class Vocabulary {
           }};
 }
 
-// Texts, and whole numbers as they are written, in one of so many buckets by their fingerprint.
-// Numbers of 8 bits without a sign are those of texts.
+// Puts texts, and integers as text, in one of `hash_bucket_size` buckets by their fingerprint.
+// Unsigned numbers of 8 bits are those of texts.
 [[nodiscard]] inline CategoricalColumn categorical_column_with_hash_bucket(
     const std::string &key, int64_t hash_bucket_size) {
   const auto bucket = [=](std::string_view text) {

@@ -1,4 +1,4 @@
-// Says by functions of C how a trial trains, for the library to run it.
+// Describes a trial to the library, which then trains it.
 #pragma once
 
 #include <det/estimator/graph.hpp>
@@ -14,7 +14,7 @@ inline constexpr const char *model_file = "graph.json";
 inline constexpr const char *weights_file = "model.safetensors";
 inline constexpr const char *training_state_file = "optimizer.safetensors";
 
-// Whether a file of that name is in every checkpoint of a trial.
+// True for the name of a file that every checkpoint of a trial has.
 [[nodiscard]] inline bool is_of_checkpoints(const std::string &name) {
   return name == model_file || name == weights_file || name == training_state_file ||
          name == "workload_sequencer.json" || name == "load_data.json" || name == "metadata.json";
@@ -22,10 +22,10 @@ inline constexpr const char *training_state_file = "optimizer.safetensors";
 
 }  // namespace detail
 
-// Every rank has one, and all are called in step.
+// Every rank has one. All are called in step.
 class Controller {
  public:
-  // All outlive it.
+  // The arguments must outlive it.
   Controller(Trial &trial, TrialContext &context, trials::Caught &caught)
       : context_(context),
         caught_(caught),
@@ -52,7 +52,7 @@ class Controller {
                                   " steps; it has 1 or more, or none given for all");
   }
 
-  // While the trial is built.
+  // Call it while the trial is built.
   void describe(OnFailure on = {}) {
     det_keras_loop loop = DET_KERAS_LOOP_INIT;
     loop.format = "saved_model";
@@ -93,7 +93,7 @@ class Controller {
  private:
   static Controller &of(void *self) { return *static_cast<Controller *>(self); }
 
-  // `checkpoint`: null where there is none to continue from.
+  // `checkpoint` is null if the trial does not resume.
   void begin(const char *checkpoint) {
     if (checkpoint != nullptr)
       hooks_.call(&RunHook::on_checkpoint_load, std::filesystem::path(checkpoint));
@@ -127,8 +127,8 @@ class Controller {
     return {{"avg_metrics", means}, {"batch_metrics", each}};
   }
 
-  // As in the reference, hooks of the model see a batch when the next one is about to begin: of a
-  // workload's last batch after all that comes before the next training.
+  // As in Determined, hooks of the model get a batch when the next one is about to begin. They get
+  // the last batch of a workload when the next training begins.
   nn::Metrics train_one(const trials::Ranks &ranks) {
     RunContext context(graph_->model());
     if (trained_) hooks_of_model_.call(&SessionRunHook::after_run, context, *trained_);
@@ -143,7 +143,7 @@ class Controller {
   nlohmann::ordered_json validate(const trials::Ranks &ranks, int64_t most) {
     Input input(dataset_of(context_, eval_spec_.input_fn).iterate());
     if (input.peek() == nullptr)
-      return nlohmann::ordered_json::object({{"batches", 0}});  // refused
+      return nlohmann::ordered_json::object({{"batches", 0}});  // rejected
     Graph graph(estimator_.model_fn(), Mode::evaluate, *input.peek(), context_.get_trial_seed());
     graph.take_weights(*graph_);
     ranks.share_untrained(graph.model());
@@ -187,7 +187,7 @@ class Controller {
       const Graph graph(estimator_.model_fn(), Mode::predict, receive(), 0);
       graph.take_weights(*graph_);
       detail::export_saved_model(graph, directory);
-    } catch (const std::logic_error &refusal) {  // of what the receiver gives
+    } catch (const std::logic_error &refusal) {  // from the receiver
       throw std::invalid_argument("writing the model that serves '" +
                                   directory.filename().string() + "': " + refusal.what());
     }
@@ -214,9 +214,9 @@ class Controller {
   std::optional<Input> training_;
   std::optional<Graph> graph_;
   Hooks hooks_of_model_;
-  std::optional<RunValues> trained_;  // that the model's hooks have not seen
+  std::optional<RunValues> trained_;  // the batch that the model's hooks have not seen
   bool has_session_ = false;
-  Json answer_;  // as the library has it, until it asks again
+  Json answer_;  // borrowed by the library until its next call
 };
 
 }  // namespace estimator

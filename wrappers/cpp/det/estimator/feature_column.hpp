@@ -1,5 +1,5 @@
-// Feature columns: how named features of records become the numbers that a network takes (source:
-// tf.feature_column).
+// Feature columns: they make the numbers for a network from named features of records. Follows
+// tf.feature_column.
 #pragma once
 
 #include <det/nn/batch.hpp>
@@ -21,15 +21,15 @@ namespace detail {
   throw std::invalid_argument("reading the feature '" + key + "': " + why);
 }
 
-// Throws std::out_of_range where the batch has no such feature, std::invalid_argument where that
-// has no records.
+// Throws std::out_of_range if the batch has no such feature, and std::invalid_argument if the
+// feature has no records.
 [[nodiscard]] inline const nn::Array &feature_of(const nn::Batch &batch, const std::string &key) {
   const nn::Array &values = batch.feature(key);
   if (values.shape().empty()) refuse_feature(key, "its array has no axis of records");
   return values;
 }
 
-// How many numbers a record has of a feature.
+// The count of numbers that a record has of a feature.
 [[nodiscard]] inline size_t width_of(const nn::Array &values) {
   size_t width = 1;
   for (size_t i = 1; i < values.shape().size(); ++i)
@@ -37,7 +37,7 @@ namespace detail {
   return width;
 }
 
-// The numbers of a feature, of any type, as `Number`.
+// The numbers of a feature as `Number`, from any type.
 template <class Number>
 [[nodiscard]] std::vector<Number> numbers_of(const std::string &key, const nn::Array &values) {
   if (values.has_texts())
@@ -90,10 +90,10 @@ template <class Number>
 
 }  // namespace detail
 
-// A column that gives so many numbers for each record. Copies share what they do.
+// A column that gives `width` numbers for each record. Copies share their function.
 class DenseColumn {
  public:
-  // Gives `width` numbers for each record of the feature.
+  // Returns `width` numbers for each record of the feature.
   using Transform = std::function<std::vector<float>(const nn::Array &)>;
   using MakeLayer = std::function<nn::Layer()>;
 
@@ -106,17 +106,16 @@ class DenseColumn {
         make_layer_(std::move(make_layer)) {}
 
   [[nodiscard]] const std::string &name() const noexcept { return name_; }
-  // Of the feature that it reads.
+  // The name of the feature that it reads.
   [[nodiscard]] const std::string &key() const noexcept { return key_; }
   [[nodiscard]] int64_t width() const noexcept { return width_; }
-  // Of the shape {records, width()}. Throws std::out_of_range where the batch has no such feature,
-  // std::invalid_argument where the feature does not fit.
+  // Returns {records, width()}. Throws std::out_of_range if the batch has no such feature, and
+  // std::invalid_argument if the feature does not fit.
   [[nodiscard]] nn::Array transform(const nn::Batch &batch) const {
     const nn::Array &values = detail::feature_of(batch, key_);
     return nn::Array(transform_(values), {values.records(), width_});
   }
-  // A new one of what a model applies to those numbers, with weights that are trained; most columns
-  // have none.
+  // A new layer with trained weights that a model applies to those numbers. Most columns have none.
   [[nodiscard]] std::optional<nn::Layer> layer() const {
     return make_layer_ ? std::optional(make_layer_()) : std::nullopt;
   }
@@ -128,7 +127,7 @@ class DenseColumn {
   MakeLayer make_layer_;
 };
 
-// A feature's numbers as they are, or as a function changes each.
+// The numbers of a feature, unchanged or changed by a function.
 class NumericColumn {
  public:
   using Normalizer = std::function<double(double)>;
@@ -175,8 +174,8 @@ class NumericColumn {
   return {std::move(key), shape, std::move(normalizer)};
 }
 
-// For each number one of `boundaries` + 1 places, which is 1; a boundary belongs to what is above
-// it. The boundaries rise. Throws std::invalid_argument where they do not, or are no numbers.
+// Sets one of `boundaries` + 1 places to 1 for each number. A boundary belongs to the place above
+// it. Throws std::invalid_argument unless the boundaries are rising numbers.
 [[nodiscard]] inline DenseColumn bucketized_column(const NumericColumn &source,
                                                    std::vector<double> boundaries) {
   const bool are_numbers = std::none_of(boundaries.begin(), boundaries.end(),

@@ -9,15 +9,15 @@ namespace det {
 inline namespace v1 {
 namespace estimator {
 
-// Places for what comes in. Each that is asked for becomes an input of the model, a feature that is
-// asked for again the same one.
+// The inputs of a model. Each feature that is asked for becomes an input. Asked for again, it is
+// the same input.
 class Features {
  public:
-  // Features have the names, shapes and types that they have in `example`.
+  // Features have the names, shapes and types of `example`.
   explicit Features(nn::Batch example) : example_(std::move(example)) {}
 
-  // A feature as it is. Throws std::out_of_range where there is none of that name,
-  // std::invalid_argument where it has no records, or texts.
+  // Returns an unchanged feature. Throws std::out_of_range for an unknown name, and
+  // std::invalid_argument if the feature has no records, or texts.
   nn::Value operator[](const std::string &key) {
     if (const auto asked = asked_.find(key); asked != asked_.end()) return asked->second;
     const nn::Array &values = detail::feature_of(example_, key);
@@ -30,8 +30,8 @@ class Features {
     return place(input, [key](const nn::Batch &batch) { return batch.feature(key); });
   }
 
-  // The numbers of feature columns side by side, with the embeddings that the model has of them:
-  // {records, the columns' widths}. Throws as feature_of() where there is no feature for a column.
+  // The numbers of feature columns side by side, with the model's embeddings: {records, the
+  // columns' widths}. Throws as feature_of() if a column has no feature.
   nn::Value input_layer(const std::vector<DenseColumn> &columns) {
     for (const DenseColumn &column : columns) (void)detail::feature_of(example_, column.key());
     const std::string name = "input_layer" + (layers_ == 0 ? "" : "_" + std::to_string(layers_));
@@ -42,16 +42,16 @@ class Features {
         });
   }
 
-  // In the order in which they were asked for.
+  // In the order of the first requests.
   [[nodiscard]] const std::vector<nn::Value> &inputs() const { return inputs_; }
-  // Theirs.
+  // The names of the inputs.
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const nn::Value &input : inputs_)
       names.push_back(nlohmann::json::parse(input.node()->layer->field("name")));
     return names;
   }
-  // The batch as the model takes it.
+  // Makes the batch that the model takes.
   [[nodiscard]] nn::Batch read(const nn::Batch &batch) const {
     nn::Batch taken{{}, batch.truths, batch.sample_weights};
     for (const Reader &read : readers_) taken.inputs.push_back(read(batch));
@@ -66,7 +66,7 @@ class Features {
     readers_.push_back(std::move(reader));
     return input;
   }
-  // As Keras names it; numbers with a point are computed with as they are.
+  // The name in Keras. Numbers with a point keep their type.
   static const char *dtype_of(const nn::Array &values) {
     switch (values.dtype()) {
       case Dtype::i32:

@@ -1,5 +1,5 @@
-// Fingerprints of texts: 64 bits that are the same on every machine (source: FarmHash's
-// Fingerprint64, by which tf.feature_column makes hash buckets).
+// Fingerprints of texts: 64 bits that are the same on every machine. They are FarmHash's
+// Fingerprint64, with which tf.feature_column makes hash buckets.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class Fingerprint {
     return value;
   }
   [[nodiscard]] uint64_t word(size_t place) const { return bytes(place, 8); }
-  // Counted from the end.
+  // Counts from the end.
   [[nodiscard]] uint64_t last_word(size_t back) const { return word(text_.size() - back); }
 
   static uint64_t rotated(uint64_t value, int by) { return value >> by | value << (64 - by); }
@@ -126,7 +126,7 @@ class Fingerprint {
 
 }  // namespace detail
 
-// Of any bytes; the hash of an empty text is a constant.
+// Takes any bytes. The hash of an empty text is a constant.
 [[nodiscard]] inline uint64_t fingerprint64(std::string_view text) {
   return detail::Fingerprint(text).value();
 }

@@ -1,4 +1,4 @@
-// A model_fn's model, made for one mode.
+// The model of a model_fn, made for one mode.
 #pragma once
 
 #include <det/estimator/spec.hpp>
@@ -10,7 +10,7 @@ namespace estimator {
 
 class Graph {
  public:
-  // Throws std::invalid_argument for an answer of the model_fn that is not whole.
+  // Throws std::invalid_argument if the answer of the model_fn is incomplete.
   Graph(const ModelFn &model_fn, Mode mode, const nn::Batch &example, int64_t seed)
       : features_(example), spec_(model_fn(features_, mode)) {
     if (spec_.predictions.empty()) refuse("it gives no predictions");
@@ -33,7 +33,7 @@ class Graph {
   [[nodiscard]] const Features &features() const { return features_; }
   [[nodiscard]] const RunValues::Places &places() const { return places_; }
 
-  // The weights of the other mode's model, as they are now.
+  // Takes the present weights of the other mode's model.
   void take_weights(const Graph &other) const {
     std::map<std::string, Tensor> known;
     for (const Tensor &weight : other.model_.weights()) known.emplace(weight.name, weight);
@@ -67,7 +67,7 @@ class Graph {
     return values;
   }
 
-  // Of all batches that were tested, but the loss; all ranks in step.
+  // The metrics of all tested batches, except the loss. All ranks in step.
   [[nodiscard]] nlohmann::ordered_json metrics(const DistributedView &job) const {
     nlohmann::ordered_json all = nlohmann::ordered_json::object();
     const nn::Metrics of_model = model_.metrics();
@@ -85,7 +85,7 @@ class Graph {
     throw std::invalid_argument("calling the model_fn of an estimator: " + why);
   }
 
-  // With the labels and the weights of its records as the model compares them.
+  // Adds the labels and the weights of records in the form that the model compares.
   [[nodiscard]] nn::Batch to_compare(nn::Batch batch) const {
     if (batch.truths.size() != 1)
       throw std::invalid_argument("training an estimator: a batch has one array of labels, not " +
@@ -102,7 +102,7 @@ class Graph {
     return batch;
   }
 
-  // Over all batches since they were last reset: the first of the model's metrics.
+  // The loss over all batches since the last reset. It is the model's first metric.
   [[nodiscard]] double loss() const { return det_nn_model_metric(model_.capi(), 0); }
 
   void compile(size_t results, Mode mode) {

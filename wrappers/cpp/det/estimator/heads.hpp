@@ -1,5 +1,5 @@
-// What stands at the end of a model: its loss, its metrics and its predictions (source:
-// tf.estimator.BinaryClassHead, MultiClassHead, RegressionHead).
+// Heads of models: the loss, the metrics and the predictions. Follows tf.estimator.BinaryClassHead,
+// MultiClassHead and RegressionHead.
 #pragma once
 
 #include <det/estimator/binary_metrics.hpp>
@@ -11,15 +11,15 @@ namespace det {
 inline namespace v1 {
 namespace estimator {
 
-// How the losses of the records of a batch become its loss.
+// Reduces the losses of the records to the loss of a batch.
 enum class LossReduction { mean, sum };
 
 struct HeadOptions {
-  int64_t n_classes = 2;        // of a classifier
-  int64_t label_dimension = 1;  // of a regressor
-  // Of a classifier whose labels are texts: one for each class.
+  int64_t n_classes = 2;        // for a classifier
+  int64_t label_dimension = 1;  // for a regressor
+  // For a classifier whose labels are texts: one text for each class.
   std::vector<std::string> label_vocabulary = {};
-  // A feature that says how much each record counts; empty: all count 1.
+  // A feature with the weight of each record. Empty: all weights are 1.
   std::string weight_column = {};
   LossReduction loss_reduction = LossReduction::mean;
 };
@@ -44,8 +44,8 @@ inline void set_loss(EstimatorSpec &spec, const HeadOptions &options, const char
 
 }  // namespace detail
 
-// How many results a classifier needs of its model: {records, logits}. Throws std::invalid_argument
-// for options that a classifier cannot have.
+// The count of results that a classifier needs of its model: {records, logits}. Throws
+// std::invalid_argument for invalid options of a classifier.
 [[nodiscard]] inline int64_t logits_of_classes(const HeadOptions &options) {
   if (options.n_classes < 2)
     throw std::invalid_argument("making a classifier: there are 2 classes or more, not " +
@@ -54,7 +54,7 @@ inline void set_loss(EstimatorSpec &spec, const HeadOptions &options, const char
   return options.n_classes == 2 ? 1 : options.n_classes;
 }
 
-// Two classes have one logit. Labels are numbers from 0 on, or the texts of a vocabulary.
+// Two classes have one logit. Labels are numbers from 0, or texts of a vocabulary.
 inline void add_classification(EstimatorSpec &spec, Mode mode, const nn::Value &logits,
                                const HeadOptions &options) {
   spec.predictions.insert_or_assign("logits", logits);

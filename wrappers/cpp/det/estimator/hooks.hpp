@@ -1,5 +1,5 @@
-// What a training or an evaluation tells of its batches, and what stops it (source:
-// tf.estimator.SessionRunHook; seed: estimator.RunHook).
+// Hooks that follow the batches of a training or an evaluation, and can stop it. Follows
+// tf.estimator.SessionRunHook and estimator.RunHook.
 #pragma once
 
 #include <det/nn.hpp>
@@ -13,14 +13,14 @@ namespace det {
 inline namespace v1 {
 namespace estimator {
 
-// Given to hooks round a batch.
+// The argument of hooks before and after a batch.
 class RunContext {
  public:
   explicit RunContext(const nn::Model &model) : model_(model) {}
 
-  // Its weights may be read and written.
+  // You may read and write its weights.
   [[nodiscard]] const nn::Model &model() const { return model_; }
-  // The trial ends after the workload, with a checkpoint; what has been begun is done to its end.
+  // Ends the trial after the workload, with a checkpoint. Work that has begun is completed.
   void request_stop() { stop_requested_ = true; }
   [[nodiscard]] bool stop_requested() const { return stop_requested_; }
 
@@ -29,35 +29,35 @@ class RunContext {
   bool stop_requested_ = false;
 };
 
-// What a batch has come to.
+// The results of a batch.
 class RunValues {
  public:
-  // Where each prediction of a model_fn is among the results of its model.
+  // The place of each prediction of a model_fn among the results of its model.
   using Places = std::map<std::string, size_t>;
 
-  // `model` and `places` outlive it.
+  // `model` and `places` must outlive it.
   RunValues(const nn::Model &model, const Places &places, nn::Batch batch, double loss)
       : model_(&model), places_(&places), batch_(std::move(batch)), loss_(loss) {}
 
   [[nodiscard]] double loss() const { return loss_; }
-  // Batches that the model has been trained with, this one among them.
+  // The batches that the model has been trained with, including this one.
   [[nodiscard]] int64_t global_step() const { return model_->steps().trained; }
   [[nodiscard]] const nn::Batch &batch() const { return batch_; }
-  // By its name in the model_fn's answer; of a batch that was trained as it was before. It lies in
-  // the model until its next batch. Throws std::out_of_range where there is none.
+  // Returns the prediction of a name of the model_fn. For a trained batch it is from before the
+  // step. It is in the model until its next batch. Throws std::out_of_range for an unknown name.
   [[nodiscard]] Tensor prediction(const std::string &name) const {
     const auto place = places_->find(name);
     if (place == places_->end()) refuse("prediction", name);
     return model_->results()[place->second];
   }
-  // After the batch, where it lies in the model. Throws std::out_of_range where there is none.
+  // Returns the weight after the batch, in the model. Throws std::out_of_range for an unknown name.
   [[nodiscard]] Tensor weight(const std::string &name) const {
     for (const Tensor &one : model_->weights())
       if (one.name == name) return one;
     refuse("weight", name);
   }
 
-  // Of a training: the loss, and what the model_fn wants to be told.
+  // Of a training: the loss, and the summaries of the model_fn.
   nn::Metrics summaries;
 
  private:
@@ -72,29 +72,29 @@ class RunValues {
   double loss_;
 };
 
-// Every hook does nothing unless it is overridden. All ranks have the same hooks.
+// Override the hooks that you need. All ranks have the same hooks.
 class SessionRunHook {
  public:
   virtual ~SessionRunHook() = default;
 
   virtual void begin() {}
-  // When the first batch is about to be trained, and in each evaluation.
+  // Called before the first batch is trained, and in each evaluation.
   virtual void after_create_session(const nn::Model & /*model*/) {}
-  // Of an evaluation also when its data have ended.
+  // In an evaluation it is also called when its data have ended.
   virtual void before_run(RunContext & /*context*/) {}
   virtual void after_run(RunContext & /*context*/, const RunValues & /*values*/) {}
-  // Of evaluations: a training has no end of its own.
+  // Only for evaluations. A training has no separate end.
   virtual void end(const nn::Model & /*model*/) {}
 };
 
-// Of a TrainSpec: is told of checkpoints too.
+// For a TrainSpec. It also follows checkpoints.
 class RunHook : public SessionRunHook {
  public:
-  // Before anything else, where training goes on from a checkpoint.
+  // Called before all others, if training resumes from a checkpoint.
   virtual void on_checkpoint_load(const std::filesystem::path & /*directory*/) {}
-  // Of the chief, when all files of a checkpoint but ours are written.
+  // Called on the chief, when the checkpoint has all files except those of detcore.
   virtual void on_checkpoint_end(const std::filesystem::path & /*directory*/) {}
-  // However the training ends.
+  // Called when the training ends, for whatever reason.
   virtual void on_trial_close() {}
 };
 
@@ -113,14 +113,14 @@ class Hooks {
   void call(void (SessionRunHook::*hook)(Parameters...), Arguments &&...arguments) const {
     for (const auto &one : all_) (one.get()->*hook)(arguments...);
   }
-  // Of those that are a RunHook.
+  // Calls the hooks that are a RunHook.
   template <class... Parameters, class... Arguments>
   void call(void (RunHook::*hook)(Parameters...), Arguments &&...arguments) const {
     for (const auto &one : all_)
       if (auto *const told = dynamic_cast<RunHook *>(one.get())) (told->*hook)(arguments...);
   }
-  // The on_trial_close() of each, whatever one throws. Answers with what failed first, which is
-  // `failure` where that is something; the rest is told on standard error.
+  // Calls on_trial_close() of each, even if one throws. Returns the first failure, which is
+  // `failure` if that is set. The others are printed on standard error.
   [[nodiscard]] std::exception_ptr close(std::exception_ptr failure) const noexcept {
     for (const auto &one : all_) {
       auto *const closed = dynamic_cast<RunHook *>(one.get());

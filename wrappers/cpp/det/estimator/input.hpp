@@ -7,10 +7,10 @@ namespace det {
 inline namespace v1 {
 namespace estimator {
 
-// One pass, whose next batch can be looked at.
+// One pass. You can look at its next batch.
 class Input {
  public:
-  // The first `skip` batches are gone past.
+  // The first `skip` batches are passed over.
   explicit Input(nn::DatasetIterator batches, int64_t skip = 0) : batches_(std::move(batches)) {
     batches_.skip(skip);
   }
@@ -20,7 +20,7 @@ class Input {
     if (!next_) next_ = batches_.next();
     return next_ ? &*next_ : nullptr;
   }
-  // There is one.
+  // Call it only if there is a batch.
   [[nodiscard]] nn::Batch take() {
     (void)peek();
     return *std::exchange(next_, std::nullopt);
@@ -31,7 +31,7 @@ class Input {
   std::optional<nn::Batch> next_;
 };
 
-// What an input_fn gives. Throws as TrialContext::check_dataset().
+// Calls an input_fn. Throws as TrialContext::check_dataset().
 [[nodiscard]] inline nn::Dataset dataset_of(const TrialContext &context, const InputFn &input_fn) {
   nn::Dataset dataset = input_fn();
   context.check_dataset(dataset);

@@ -1,4 +1,4 @@
-// Labels of classes, as a head takes them.
+// Labels of classes, in the form that a head takes.
 #pragma once
 
 #include <det/estimator/feature_column.hpp>
@@ -17,7 +17,7 @@ namespace detail {
                               " is " + label + "; " + why);
 }
 
-// Throws std::invalid_argument unless every label is a whole number from 0 to before `n_classes`.
+// Throws std::invalid_argument unless every label is an integer from 0 to `n_classes` - 1.
 inline void check_labels(const nn::Array &labels, int64_t n_classes) {
   const std::vector<double> numbers = numbers_of<double>("labels", labels);
   for (size_t i = 0; i < numbers.size(); ++i)
@@ -29,7 +29,7 @@ inline void check_labels(const nn::Array &labels, int64_t n_classes) {
 }
 
 // The places of texts in a vocabulary, {records, 1}. Throws std::invalid_argument for another text,
-// and for labels that are not one text for each record.
+// and unless there is one text for each record.
 [[nodiscard]] inline nn::Array places_of(const nn::Array &labels,
                                          const std::vector<std::string> &vocabulary) {
   if (!labels.has_texts())

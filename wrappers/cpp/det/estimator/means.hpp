@@ -11,7 +11,7 @@ inline namespace v1 {
 namespace estimator {
 namespace detail {
 
-// What a batch adds to a mean: a sum, and how much its records count together.
+// The part of a batch in a mean: a sum, and the total weight of its records.
 struct Share {
   double sum = 0, weight = 0;
 };
@@ -40,7 +40,7 @@ class MeanMetric : public Metric {
   Share total_;
 };
 
-// Of as many numbers of each record, each with the weight of its record.
+// For the same count of numbers of each record, each with the weight of its record.
 [[nodiscard]] inline Share share_of(const nn::Batch &batch, const std::vector<double> &numbers) {
   const bool is_weighted = !batch.sample_weights.empty();
   const std::vector<double> weights =
@@ -61,7 +61,7 @@ class MeanMetric : public Metric {
   const nn::Batch &batch = values.batch();
   return share_of(batch, numbers_of<double>("labels", batch.truths.at(0)));
 }
-// Of a loss that is a sum over the records, or a sum divided by how many there are.
+// For a loss that is a sum over the records, or that sum divided by their number.
 [[nodiscard]] inline Share loss_of(const RunValues &values, bool is_sum) {
   const auto records = static_cast<size_t>(values.batch().records());
   const std::vector<double> ones(records, 1);
@@ -69,7 +69,7 @@ class MeanMetric : public Metric {
           share_of(values.batch(), ones).weight};
 }
 
-// Of the records whose largest logit is that of their class.
+// For the records whose largest logit is that of their class.
 [[nodiscard]] inline Share right_of(const RunValues &values) {
   const std::vector<double> labels = numbers_of<double>("labels", values.batch().truths.at(0));
   const Tensor logits = values.prediction("logits");

@@ -1,5 +1,5 @@
-// Programs that train an estimator without a class of a trial (seed:
-// determined.experimental.estimator.init).
+// Programs that train an estimator without a trial class. Follows
+// determined.experimental.estimator.init().
 #pragma once
 
 #include <det/estimator/controller.hpp>
@@ -8,14 +8,14 @@ namespace det {
 inline namespace v1 {
 namespace estimator {
 
-// What init() gives.
+// The context that init() returns.
 class NativeContext : public TrialContext {
  public:
-  // As those of a Trial.
+  // As in a Trial.
   ServingInputReceiverFns serving_input_receiver_fns;
 
-  // Trains as a trial of these parts is trained: once, to the end of its run; or where init() was
-  // to test, one batch of everything, as often as it is called.
+  // Trains these parts as a trial is trained: once, to the end of its run. If init() is to test, it
+  // tries one batch of everything, and may be called again.
   void train_and_evaluate(const Estimator &estimator, const TrainSpec &train_spec,
                           const EvalSpec &eval_spec) {
     if (!tests_ && std::exchange(has_trained_, true))
@@ -27,7 +27,7 @@ class NativeContext : public TrialContext {
  private:
   friend struct NativeRun;
 
-  // A trial whose parts are there already.
+  // A trial whose parts exist already.
   class Parts : public Trial {
    public:
     Parts(NativeContext &context, const Estimator &estimator, const TrainSpec &train_spec,
@@ -60,7 +60,7 @@ class NativeContext : public TrialContext {
 
 using EstimatorNativeContext = NativeContext;
 
-// A context with its run, which is that of init() or one of which nothing is kept.
+// A context with its run. The run is that of init(), or one of which nothing is kept.
 struct NativeRun {
   explicit NativeRun(const CoreOptions &options)
       : started(trials::start(options)), context(started) {}
@@ -75,9 +75,8 @@ struct NativeRun {
 namespace experimental {
 namespace estimator {
 
-// Begins the run of this program: under `det run`, under mpirun, or by itself with what `options`
-// say of it. With `test` it begins none: train_and_evaluate() then tries the configuration of
-// `options`.
+// Begins the run of this program: under `det run`, under mpirun, or alone with these `options`.
+// With `test` no run begins. train_and_evaluate() then tries the configuration of `options`.
 [[nodiscard]] inline std::shared_ptr<det::estimator::NativeContext> init(
     const CoreOptions &options = {}, bool test = false) {
   using det::estimator::NativeRun;

@@ -1,5 +1,5 @@
-// Estimators that are there already: deep networks and linear models over feature columns (source:
-// tf.estimator.DNNClassifier and its like).
+// Premade estimators: deep networks and linear models over feature columns. Follows
+// tf.estimator.DNNClassifier and similar classes.
 #pragma once
 
 #include <det/estimator/heads.hpp>
@@ -13,7 +13,7 @@ struct DNNOptions : HeadOptions {
   std::vector<DenseColumn> feature_columns = {};
   nn::Optimizer optimizer = nn::adagrad();  // through context().wrap_optimizer()
   std::string activation_fn = nn::relu;
-  double dropout = 0;  // the part that is left out after each hidden layer
+  double dropout = 0;  // the share that is left out after each hidden layer
   bool batch_norm = false;
 };
 
@@ -23,14 +23,14 @@ struct LinearOptions : HeadOptions {
   nn::Optimizer optimizer = nn::Optimizer("Ftrl").learning_rate(0.2);
 };
 
-// Both side by side, whose logits are added up.
+// A network and a linear model side by side. Their logits are added.
 struct DNNLinearCombinedOptions : HeadOptions {
   std::vector<DenseColumn> linear_feature_columns = {};
   std::vector<DenseColumn> dnn_feature_columns = {};
   std::vector<int64_t> dnn_hidden_units = {};  // of each layer
-  nn::Optimizer optimizer = nn::adagrad();     // of both; through context().wrap_optimizer()
+  nn::Optimizer optimizer = nn::adagrad();     // for both; through context().wrap_optimizer()
   std::string dnn_activation_fn = nn::relu;
-  double dnn_dropout = 0;  // the part that is left out after each hidden layer
+  double dnn_dropout = 0;  // the share that is left out after each hidden layer
   bool batch_norm = false;
 };
 

@@ -1,5 +1,5 @@
-// Metrics of one's own, over the batches of an evaluation and all ranks (seed:
-// estimator.MetricReducer, make_metric).
+// Your own metrics, over the batches of an evaluation and all ranks. Follows
+// estimator.MetricReducer and make_metric().
 #pragma once
 
 #include <det/estimator/spec.hpp>
@@ -8,13 +8,13 @@ namespace det {
 inline namespace v1 {
 namespace estimator {
 
-// Derive from it, and make one in each call of a model_fn: it is not reset.
+// Derive from it. Make a new one in each call of a model_fn, because it is not reset.
 class MetricReducer {
  public:
   virtual ~MetricReducer() = default;
-  // Of each batch of this rank. What it answers last is what the rank has.
+  // Called for each batch of this rank. The last result is that of the rank.
   virtual nlohmann::ordered_json accumulate(const RunValues &values) = 0;
-  // On each rank alike: what all ranks have, in their order. Each has had a batch.
+  // Called on each rank with the results of all ranks, in their order. Each rank has had a batch.
   virtual nlohmann::ordered_json cross_slot_reduce(
       const std::vector<nlohmann::ordered_json> &per_slot_metrics) = 0;
 };
@@ -33,7 +33,7 @@ class ReducedMetric : public Metric {
 
   void update(const RunValues &values) override { last_ = reducer_->accumulate(values); }
   [[nodiscard]] nlohmann::ordered_json result(const DistributedView &job) const override {
-    // Bytes, in which numbers of every kind come as they are.
+    // Bytes, which keep numbers of every kind exact.
     const std::vector<uint8_t> mine = nlohmann::ordered_json::to_cbor(last_);
     std::vector<nlohmann::ordered_json> each;
     for (const std::string_view one :
@@ -47,7 +47,7 @@ class ReducedMetric : public Metric {
   nlohmann::ordered_json last_;
 };
 
-// Keeps something of each batch for a function.
+// Keeps a value of each batch for a function.
 class CollectingReducer : public MetricReducer {
  public:
   CollectingReducer(ValueOfBatch value, ReduceBatches reduce)
@@ -76,11 +76,11 @@ class CollectingReducer : public MetricReducer {
 
 }  // namespace detail
 
-// A metric of the batches on all ranks, for EstimatorSpec::metrics.
+// A metric over the batches of all ranks, for EstimatorSpec::metrics.
 [[nodiscard]] inline std::shared_ptr<Metric> make_metric(std::shared_ptr<MetricReducer> reducer) {
   return std::make_shared<detail::ReducedMetric>(std::move(reducer));
 }
-// `reduce` is given what `value` said of each batch, those of rank 0 first.
+// `reduce` gets the results of `value` for all batches, those of rank 0 first.
 [[nodiscard]] inline std::shared_ptr<Metric> make_metric(ValueOfBatch value, ReduceBatches reduce) {
   return make_metric(
       std::make_shared<detail::CollectingReducer>(std::move(value), std::move(reduce)));

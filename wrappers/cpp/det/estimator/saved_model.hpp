@@ -1,5 +1,5 @@
-// Models for serving: written into checkpoints, and read from there (source:
-// tf.estimator.Estimator.export_saved_model; seed: load_estimator_from_checkpoint_path).
+// Writes models for serving into checkpoints, and reads them. Follows
+// tf.estimator.Estimator.export_saved_model() and load_estimator_from_checkpoint_path().
 #pragma once
 
 #include <det/estimator/graph.hpp>
@@ -13,7 +13,7 @@ namespace det {
 inline namespace v1 {
 namespace estimator {
 
-// Gives features as they will come in. Their names, shapes and types count, their numbers do not.
+// Returns features in the form in which they will arrive. Only their names, shapes and types count.
 using ServingInputReceiverFn = std::function<nn::Batch()>;
 using ServingInputReceiverFns = std::map<std::string, ServingInputReceiverFn>;
 
@@ -23,7 +23,7 @@ inline constexpr const char *saved_model_file = "saved_model.json";
 inline constexpr const char *variables_file = "variables.safetensors";
 inline constexpr const char *onnx_file = "model.onnx";
 
-// Into a directory named after the second, below `directory`.
+// Writes into a directory below `directory`, named by the present second.
 inline void export_saved_model(const Graph &graph, const std::filesystem::path &directory) {
   using std::chrono::system_clock;
   const auto second = system_clock::to_time_t(system_clock::now());
@@ -39,12 +39,13 @@ inline void export_saved_model(const Graph &graph, const std::filesystem::path &
   graph.model().save_weights((to / variables_file).string());
   try {
     graph.model().write_onnx((to / onnx_file).string());
-  } catch (const Error &refusal) {  // not every model can be said in ONNX
+  } catch (const Error &refusal) {  // ONNX cannot express every model
     if (refusal.code() != Code::unsupported) throw;
   }
 }
 
-// Those that a directory has, however deep. Throws std::runtime_error unless there is one.
+// Finds the saved model below a directory, at any depth. Throws std::runtime_error unless there is
+// exactly one.
 [[nodiscard]] inline std::filesystem::path saved_model_below(
     const std::filesystem::path &directory) {
   std::vector<std::filesystem::path> found;
@@ -63,11 +64,11 @@ inline void export_saved_model(const Graph &graph, const std::filesystem::path &
 
 }  // namespace detail
 
-// A model that predicts. For one thread at a time.
+// A model that predicts. Use it on one thread at a time.
 class SavedModel {
  public:
-  // Of a directory that has one. With the estimator of its trial it takes features as the trial
-  // does, else the inputs of its model.
+  // Reads a directory that has one. With the estimator of its trial it takes features as the trial
+  // does. Without it, it takes the inputs of its model.
   explicit SavedModel(const std::filesystem::path &directory,
                       std::optional<Estimator> estimator = {})
       : estimator_(std::move(estimator)) {
@@ -80,14 +81,14 @@ class SavedModel {
     model_.load_weights((directory / detail::variables_file).string());
   }
 
-  // Names of features that are taken as they are, and of the numbers of feature columns:
-  // "input_layer", or where there is an embedding "input_layer/NAME/numbers" of each part.
+  // The names of unchanged features, and of the numbers of feature columns. Those are
+  // "input_layer", or with an embedding "input_layer/NAME/numbers" for each part.
   [[nodiscard]] const std::vector<std::string> &inputs() const { return inputs_; }
   [[nodiscard]] const nn::Model &model() const { return model_; }
 
-  // By the names in the model_fn's answer, and of a classifier "probabilities", {records, classes},
-  // "class_ids" and "classes", texts, {records, 1}. Throws std::out_of_range, with what is needed,
-  // for a feature that is missing.
+  // The predictions by the names of the model_fn. A classifier adds "probabilities", {records,
+  // classes}, and "class_ids" and "classes", which are texts, {records, 1}. If a feature is
+  // missing, it throws std::out_of_range, and the message has the needed ones.
   [[nodiscard]] std::map<std::string, nn::Array> predict(const nn::Batch &features) const {
     const std::vector<Tensor> results = model_.predict_on_batch(numbers_of(features));
     std::map<std::string, nn::Array> predictions;
@@ -120,7 +121,8 @@ class SavedModel {
     }
     predictions["probabilities"] = nn::Array(std::move(both), {ids.records(), 2});
   }
-  // The place of the largest of several logits; one alone says the second of two classes above 0.
+  // The place of the largest of several logits. A single logit above 0 means the second of two
+  // classes.
   [[nodiscard]] static nn::Array classes_of(const nn::Array &logits) {
     const auto classes = logits.shape().back();
     std::vector<int64_t> found;
@@ -138,7 +140,7 @@ class SavedModel {
       return features.read(batch).inputs;
     }
     for (const std::string &name : inputs_) {
-      // The one feature without a name has that of its input.
+      // A single feature without a name gets the name of its input.
       const bool is_alone = inputs_.size() == 1 && name == "features" && batch.input_names.empty();
       try {
         numbers.push_back(batch.feature(is_alone ? "" : name));
@@ -159,8 +161,8 @@ class SavedModel {
   nn::Model model_;
 };
 
-// The saved model of a checkpoint's directory, or of a directory within. Throws std::runtime_error
-// where there is none or there are several.
+// Finds the saved model in the directory of a checkpoint, or in a directory within. Throws
+// std::runtime_error unless there is exactly one.
 [[nodiscard]] inline SavedModel load_estimator_from_checkpoint_path(
     const std::filesystem::path &directory, std::optional<Estimator> estimator = {}) {
   return SavedModel(detail::saved_model_below(directory), std::move(estimator));

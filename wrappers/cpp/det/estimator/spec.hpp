@@ -1,5 +1,5 @@
-// What an estimator is: a function that describes its model, and what goes in (source:
-// tf.estimator.EstimatorSpec, TrainSpec, EvalSpec).
+// An estimator: a function that describes its model, and the data. Follows
+// tf.estimator.EstimatorSpec, TrainSpec and EvalSpec.
 #pragma once
 
 #include <det/core.hpp>
@@ -16,40 +16,41 @@ namespace estimator {
 
 enum class Mode { train, evaluate, predict };
 
-// Something that is counted over the batches of an evaluation.
+// A metric that is counted over the batches of an evaluation.
 class Metric {
  public:
   virtual ~Metric() = default;
   virtual void update(const RunValues &values) = 0;
-  // At the end, by all ranks in step, whose results are averaged then. A number; or anything, where
-  // all ranks have the same.
+  // Called at the end, by all ranks in step. A number is averaged over the ranks. Any other value
+  // must be the same on all ranks.
   [[nodiscard]] virtual nlohmann::ordered_json result(const DistributedView &job) const = 0;
 };
 
 using Scalar = std::function<double(const RunValues &)>;
 
-// A model as it is in one mode. Layers of one name have the same weights in all modes.
+// A model in one mode. Layers of one name have the same weights in all modes.
 struct EstimatorSpec {
-  std::map<std::string, nn::Value> predictions = {};  // one or more
-  // Of these a prediction of logits, a number for each class or one for two: a saved model says the
-  // classes that follow from it.
+  std::map<std::string, nn::Value> predictions = {};  // One or more.
+  // The prediction with logits: a number for each class, or one for two classes. A saved model
+  // derives the classes from it.
   std::string classified = {};
-  std::vector<std::string> classes = {};  // what they are called; empty: by their numbers
-  // Below here nothing is read to predict.
-  std::string compared = {};    // the prediction that is compared with the labels
-  nlohmann::ordered_json loss;  // of Keras: a name, or its class and configuration
-  std::map<std::string, nlohmann::ordered_json> keras_metrics = {};  // of evaluations, the same way
-  std::map<std::string, std::shared_ptr<Metric>> metrics = {};       // of evaluations
-  // Of what is compared, in this order: a feature that says how much records count, what labels
-  // become, and what throws for a batch that cannot be compared.
+  std::vector<std::string> classes = {};  // The names of the classes. Empty: their numbers.
+  // Predictions do not need the members below.
+  std::string compared = {};    // The prediction that is compared with the labels.
+  nlohmann::ordered_json loss;  // Of Keras: a name, or its class and configuration.
+  // For evaluations, in the same form.
+  std::map<std::string, nlohmann::ordered_json> keras_metrics = {};
+  std::map<std::string, std::shared_ptr<Metric>> metrics = {};  // For evaluations.
+  // For the comparison: a feature with the weights of records, a function that changes the labels,
+  // and one that throws for an invalid batch.
   std::string weight_column = {};
   std::function<nn::Array(const nn::Array &)> read_labels = {};
   std::function<void(const nn::Batch &)> check = {};
-  // Of trainings.
-  std::optional<nn::Optimizer> optimizer = {};   // from context().wrap_optimizer()
-  std::map<std::string, Scalar> summaries = {};  // of each batch, beside its loss
+  // For trainings.
+  std::optional<nn::Optimizer> optimizer = {};   // From context().wrap_optimizer().
+  std::map<std::string, Scalar> summaries = {};  // Of each batch, beside its loss.
   HookList training_hooks = {};
-  // Of evaluations.
+  // For evaluations.
   HookList evaluation_hooks = {};
 };
 
@@ -58,13 +59,13 @@ using ModelFn = std::function<EstimatorSpec(Features &features, Mode mode)>;
 
 class Estimator {
  public:
-  // Throws std::invalid_argument where there is no function.
+  // Throws std::invalid_argument without a function.
   explicit Estimator(ModelFn model_fn) : model_fn_(std::move(model_fn)) {
     if (!model_fn_) throw std::invalid_argument("making an estimator: there is no model_fn");
   }
 
-  // A trial that has no checkpoint of its own begins with the weights of one, of another trial
-  // whose model has the same layers.
+  // A trial without a checkpoint begins with the weights of this one. Its model must have the same
+  // layers.
   Estimator &warm_start_from(std::filesystem::path checkpoint) {
     warm_start_ = std::move(checkpoint);
     return *this;
@@ -80,7 +81,7 @@ class Estimator {
   std::optional<std::filesystem::path> warm_start_;
 };
 
-// Gives batches that have gone through context().wrap_dataset().
+// Returns batches that have passed through context().wrap_dataset().
 using InputFn = std::function<nn::Dataset()>;
 
 struct TrainSpec {
@@ -91,7 +92,7 @@ struct TrainSpec {
 struct EvalSpec {
   InputFn input_fn;  // called for each evaluation
   HookList hooks = {};
-  std::optional<int64_t> steps = 100;  // batches of an evaluation, of each rank; none: all
+  std::optional<int64_t> steps = 100;  // batches of an evaluation on each rank; none: all
 };
 
 }  // namespace estimator

@@ -1,4 +1,4 @@
-// A trial, and what it is given (seed: EstimatorTrial, EstimatorTrialContext).
+// A trial and its context. Follows EstimatorTrial and EstimatorTrialContext.
 #pragma once
 
 #include <det/estimator/saved_model.hpp>
@@ -13,13 +13,13 @@ using det::InvalidHP;
 
 class TrialContext : public det::TrialContext {
  public:
-  // `core` outlives it.
+  // `core` must outlive it.
   explicit TrialContext(const Core &core) : det::TrialContext(core, "det::estimator::Trial") {}
-  // Of a run of which nothing is kept.
+  // For a run of which nothing is kept.
   TrialContext(const Json &config, const Json &hparams)
       : det::TrialContext(config, hparams, "det::estimator::Trial") {}
-  // For looking at a trial by hand: what it makes is used by plain calls. Of a configuration, an
-  // object, whose hyperparameters are drawn from their ranges where `hparams` gives none.
+  // For using a trial by hand, with plain calls. `config` is a configuration, an object. Without
+  // `hparams` the hyperparameters are drawn from its ranges.
   [[nodiscard]] static std::shared_ptr<TrialContext> from_config(const Json &config,
                                                                  const Json &hparams = {}) {
     return std::make_shared<TrialContext>(config, hparams);
@@ -43,8 +43,8 @@ class Trial {
   virtual Estimator build_estimator() = 0;
   virtual TrainSpec build_train_spec() = 0;
   virtual EvalSpec build_validation_spec() = 0;
-  // For each a model is written into checkpoints, below a directory of its name, that takes what
-  // the function gives.
+  // For each function, checkpoints get a model that takes its features. The model is below a
+  // directory of the function's name.
   virtual ServingInputReceiverFns build_serving_input_receiver_fns() { return {}; }
 
  protected:

@@ -1,4 +1,4 @@
-// What a trial is told of its training (seed: keras.callbacks.Callback).
+// The base of callbacks, which follow the training of a trial. Follows keras.callbacks.Callback.
 #pragma once
 
 #include <det/keras.h>
@@ -18,14 +18,14 @@ namespace detail {
 class ToldCallback;
 }
 
-// Every hook does nothing unless it is overridden. All ranks have the same callbacks.
+// Override the hooks that you need. All ranks have the same callbacks.
 class Callback {
  public:
   virtual ~Callback() = default;
 
   virtual void on_train_begin() {}
   virtual void on_train_end() {}
-  // Of `records_per_epoch`; without it there is one epoch, which does not end.
+  // Epochs of `records_per_epoch`. Without it there is one epoch, which does not end.
   virtual void on_epoch_begin(int64_t /*epoch*/) {}
   virtual void on_epoch_end(int64_t /*epoch*/) {}
   virtual void on_train_workload_begin(int64_t /*total_batches*/, int64_t /*batches*/) {}
@@ -36,30 +36,30 @@ class Callback {
   virtual void on_test_begin() {}
   virtual void on_test_batch_begin(int64_t /*batch*/) {}
   virtual void on_test_batch_end(int64_t /*batch*/, const Metrics & /*metrics*/) {}
-  // With metrics of all ranks, named "val_...".
+  // Has the metrics of all ranks, named "val_...".
   virtual void on_test_end(const Metrics & /*metrics*/) {}
-  // Of the chief, when all files of a checkpoint but ours are written.
+  // Called on the chief, when the checkpoint has all files except those of detcore.
   virtual void on_checkpoint_end(const std::filesystem::path & /*directory*/) {}
-  // Of all ranks, behind load_state(): what on_checkpoint_end() wrote can be read here.
+  // Called on all ranks, after load_state(). The files of on_checkpoint_end() can be read here.
   virtual void on_checkpoint_load(const std::filesystem::path & /*directory*/) {}
 
-  // Kept in checkpoints: JSON, or nothing.
+  // The state to keep in checkpoints: JSON, or nothing.
   [[nodiscard]] virtual Json get_state() const { return {}; }
   virtual void load_state(const Json & /*state*/) {}
 
-  // Under which its state is found again; callbacks of one name are told apart by their order.
+  // Finds its state in a checkpoint. Order tells callbacks of one name apart.
   [[nodiscard]] virtual std::string name() const { return "Callback"; }
-  // Where true, other ranks than the chief do without it.
+  // True: only the chief has this callback.
   [[nodiscard]] virtual bool is_for_chief_only() const { return false; }
 
  protected:
-  // From on_train_begin() to on_train_end().
+  // Valid from on_train_begin() to on_train_end().
   [[nodiscard]] const nn::Model &model() const { return *model_; }
-  // Likewise, for what it shows itself; of the chief.
+  // For your own data. Valid from on_train_begin() to on_train_end(), on the chief.
   [[nodiscard]] Tensorboard tensorboard() const {
     return Tensorboard(det_core_tensorboard(det_keras_core(context_)));
   }
-  // The trial ends after the workload, with a checkpoint.
+  // Ends the trial after the workload, with a checkpoint.
   void stop_training() { det_keras_set_stop_requested(context_, 1); }
 
  private:

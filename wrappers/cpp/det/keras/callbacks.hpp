@@ -1,5 +1,5 @@
-// Callbacks that are there already (seed: keras.callbacks). The library does what they do; their
-// hooks do nothing here.
+// The built-in callbacks. Follows keras.callbacks. The library does their work, so their hooks are
+// empty here.
 #pragma once
 
 #include <det/keras/callback.hpp>
@@ -12,7 +12,7 @@ namespace keras {
 class KnownCallback : public Callback {
  public:
   [[nodiscard]] std::string name() const final { return described_.class_name(); }
-  // What det_keras_add_known_callback() takes.
+  // The JSON for det_keras_add_known_callback().
   [[nodiscard]] const nn::Described &described() const noexcept { return described_; }
 
  protected:
@@ -26,7 +26,7 @@ class KnownCallback : public Callback {
   nn::Described described_;
 };
 
-// Stops where validations no longer get better (seed: keras.callbacks.EarlyStopping).
+// Stops a trial when validations no longer improve. Follows keras.callbacks.EarlyStopping.
 class EarlyStopping final : public KnownCallback {
  public:
   // With `restore_best_weights` a trial that it stops ends with the weights of its best validation.
@@ -43,8 +43,8 @@ class EarlyStopping final : public KnownCallback {
   }
 };
 
-// Lowers the learning rate where validations no longer get better (seed:
-// keras.callbacks.ReduceLROnPlateau).
+// Lowers the learning rate when validations no longer improve. Follows
+// keras.callbacks.ReduceLROnPlateau.
 class ReduceLROnPlateau final : public KnownCallback {
  public:
   explicit ReduceLROnPlateau(const PlateauOptions &options = {})
@@ -60,15 +60,15 @@ class ReduceLROnPlateau final : public KnownCallback {
 };
 
 struct TensorBoardOptions {
-  // Distributions of the weights after every so many workloads; 0: none.
+  // Workloads between two distributions of the weights. 0: none.
   int64_t histogram_freq = 0;
-  // Metrics of every so many batches, "batch_NAME"; 0: none.
+  // Batches between two sets of metrics, "batch_NAME". 0: none.
   int64_t update_freq = 0;
 };
 
-// What Keras shows in TensorBoard, beside the metrics that every trial has there (seed:
-// keras.callbacks.TensorBoard). Training workloads stand in the place of epochs: "epoch_NAME" of
-// each, the learning rate among them, and "evaluation_val_NAME_vs_iterations" of validations.
+// Shows in TensorBoard the data that Keras shows, beside the metrics of every trial. Follows
+// keras.callbacks.TensorBoard. Training workloads take the place of epochs. Each has "epoch_NAME"
+// and the learning rate. Validations have "evaluation_val_NAME_vs_iterations".
 class TensorBoard final : public KnownCallback {
  public:
   explicit TensorBoard(const TensorBoardOptions &options = {}) : KnownCallback("TensorBoard") {

@@ -1,4 +1,4 @@
-// Says by functions of C what a trial is, for the library to train it.
+// Describes a trial to the library, which then trains it.
 #pragma once
 
 #include <det/keras/trial.hpp>
@@ -11,7 +11,7 @@ inline namespace v1 {
 namespace keras {
 namespace detail {
 
-// A batch of which the library has the arrays from now on.
+// Gives the library the arrays of a batch. It owns them from then on.
 inline void hand_over(Batch batch, det_nn_batch *out) {
   struct Owned {
     explicit Owned(Batch given) : batch(std::move(given)), lent(batch) {}
@@ -24,10 +24,10 @@ inline void hand_over(Batch batch, det_nn_batch *out) {
   out->release = [](void *owner) { delete static_cast<Owned *>(owner); };
 }
 
-// What a trial is trained or validated with. Stays where it is.
+// The training or validation data of a trial. It must not move.
 class Data {
  public:
-  // A training goes through a dataset without end. All outlive it.
+  // Training goes through a dataset without end. The arguments must outlive it.
   Data(InputData given, bool is_training, trials::Caught &caught)
       : given_(std::move(given)), is_training_(is_training), caught_(caught) {}
   Data(const Data &) = delete;
@@ -93,10 +93,10 @@ class Data {
   trials::Caught &caught_;
 };
 
-// A callback of a program. Stays where it is.
+// A callback of a program. It must not move.
 class ToldCallback {
  public:
-  // All outlive it.
+  // The arguments must outlive it.
   ToldCallback(std::shared_ptr<Callback> callback, const nn::Model &model,
                det_keras_context *context, trials::Caught &caught)
       : callback_(std::move(callback)), caught_(caught) {
@@ -174,7 +174,7 @@ class ToldCallback {
 
   const std::shared_ptr<Callback> callback_;
   trials::Caught &caught_;
-  Json state_;  // as the library has it, until it asks again
+  Json state_;  // borrowed by the library until its next call
 };
 
 }  // namespace detail
@@ -182,11 +182,11 @@ class ToldCallback {
 // Every rank has one.
 class Controller {
  public:
-  // All outlive it.
+  // The arguments must outlive it.
   Controller(Trial &trial, TrialContext &context, trials::Caught &caught)
       : trial_(trial), context_(context), caught_(caught) {}
 
-  // While the trial is built.
+  // Call it while the trial is built.
   void describe() {
     take_data(trial_.build_training_data_loader(), true, det_keras_set_training_data);
     take_data(trial_.build_validation_data_loader(), false, det_keras_set_validation_data);
@@ -200,7 +200,7 @@ class Controller {
 
  private:
   void take_data(InputData given, bool is_training, detail::Data::Give *to) {
-    // What an adapter of the training data says is said to the context.
+    // The settings of an adapter of the training data go to the context.
     if (const auto &adapter = given.adapter(); adapter && is_training)
       context_.configure_fit(
           FitOptions().workers(adapter->workers).max_queue_size(adapter->max_queue_size));

@@ -1,4 +1,4 @@
-// What a trial is trained and validated with (seed: InputData).
+// The training and validation data of a trial. Follows InputData.
 #pragma once
 
 #include <det/nn.hpp>
@@ -16,18 +16,18 @@ namespace keras {
 using nn::Array;
 using nn::Batch;
 
-// Batches that can be asked for by their number (seed: keras.utils.Sequence).
+// Batches by their number. Follows keras.utils.Sequence.
 class Sequence {
  public:
   virtual ~Sequence() = default;
-  // Batches of an epoch. With workers at() is called by several threads at once, all others never
-  // beside it.
+  // The batches of an epoch. With workers several threads call at() at once. No other function is
+  // called at the same time.
   [[nodiscard]] virtual int64_t size() const = 0;
   [[nodiscard]] virtual Batch at(int64_t index) = 0;
   virtual void on_epoch_end() {}
 };
 
-// Arrays as a sequence, for sequences made of them. Records keep their places in batches; the last
+// Arrays as a sequence, as a base for your own. Records keep their places in batches. The last
 // batch may be shorter.
 class ArraySequence : public Sequence {
  public:
@@ -63,20 +63,20 @@ class ArraySequence : public Sequence {
   int64_t records_ = 0;
 };
 
-// A sequence, and how many threads ask for its batches ahead (seed: SequenceAdapter). Of the
-// training data this is what configure_fit() says.
+// A sequence, and the number of threads that ask for its batches ahead. Follows SequenceAdapter.
+// Those of the training data are the settings of configure_fit().
 struct SequenceAdapter {
   std::shared_ptr<Sequence> sequence;
   int64_t workers = 1;
   int64_t max_queue_size = 10;
 };
 
-// What a trial's loaders give: arrays, which are cut into batches; a sequence of batches; or a
-// dataset of batches, which has gone through context().wrap_dataset().
+// The data that a loader returns: arrays, which are cut into batches, a sequence of batches, or a
+// dataset of batches. The dataset must have passed through context().wrap_dataset().
 class InputData {
  public:
   InputData(Batch arrays) : arrays_(std::move(arrays)) {}
-  // Of any class that derives from Sequence.
+  // For any class that derives from Sequence.
   template <class T, class = std::enable_if_t<std::is_convertible_v<T *, Sequence *>>>
   InputData(std::shared_ptr<T> sequence) : sequence_(std::move(sequence)) {
     if (sequence_ == nullptr) throw std::invalid_argument("reading data: the sequence is null");
@@ -90,7 +90,7 @@ class InputData {
   InputData(nn::Dataset dataset) : dataset_(std::move(dataset)) {}
 
   [[nodiscard]] const Batch &arrays() const { return arrays_; }
-  // Null where it is none.
+  // Null for other data.
   [[nodiscard]] Sequence *sequence() const { return sequence_.get(); }
   [[nodiscard]] const nn::Dataset *dataset() const { return dataset_ ? &*dataset_ : nullptr; }
   [[nodiscard]] const std::optional<SequenceAdapter> &adapter() const { return adapter_; }

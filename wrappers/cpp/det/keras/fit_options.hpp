@@ -1,4 +1,4 @@
-// How a trial is trained and its data are read (seed: configure_fit).
+// Settings of training and of reading data. Follows configure_fit().
 #pragma once
 
 #include <det/nn/config.hpp>
@@ -12,12 +12,12 @@ namespace det {
 inline namespace v1 {
 namespace keras {
 
-// How much the records of each class count.
+// The weight of the records of each class.
 using ClassWeight = std::map<int64_t, double>;
 
 namespace detail {
 
-// A number for each class. Throws std::invalid_argument where one is missing.
+// A number for each class. Throws std::invalid_argument if one is missing.
 [[nodiscard]] inline std::string list_of(const ClassWeight &weights) {
   std::string list = "[";
   int64_t next = 0;
@@ -33,29 +33,29 @@ namespace detail {
 
 }  // namespace detail
 
-// FitOptions().workers(2).shuffle(false). What is not said stays as it was; what cannot be is
-// refused by configure_fit().
+// FitOptions().workers(2).shuffle(false). Settings that you leave out keep their values.
+// configure_fit() rejects invalid ones.
 class FitOptions {
  public:
-  // A line of the chief for every tenth of a workload; at first none.
+  // The chief prints a line for every tenth of a workload. Default: false.
   FitOptions &verbose(bool prints) { return set("verbose", prints); }
-  // The batches of sequences and arrays, in every epoch anew; at first they are.
+  // Shuffles the batches of sequences and arrays in every epoch. Default: true.
   FitOptions &shuffle(bool shuffles) { return set("shuffle", shuffles); }
-  // Threads that ask a sequence ahead; at first 0.
+  // Threads that ask a sequence for batches ahead. Default: 0.
   FitOptions &workers(int64_t threads) { return set("workers", threads); }
-  // How many batches ahead; at first 10.
+  // Batches to ask for ahead. Default: 10.
   FitOptions &max_queue_size(int64_t batches) { return set("max_queue_size", batches); }
-  // Batches of a validation, of each rank; none: all.
+  // Batches of a validation on each rank. None: all.
   FitOptions &validation_steps(std::optional<int64_t> batches) {
     return set("validation_steps", batches ? nn::ConfigValue(*batches) : nn::ConfigValue(nullptr));
   }
-  // Of each class, from 0 on; none: all count 1.
+  // The weight of each class, from class 0. None: all are 1.
   FitOptions &class_weight(const std::optional<ClassWeight> &weights) {
     return set("class_weight", weights ? nn::ConfigValue::json(detail::list_of(*weights))
                                        : nn::ConfigValue(nullptr));
   }
 
-  // What det_keras_configure_fit() takes.
+  // The JSON for det_keras_configure_fit().
   [[nodiscard]] std::string json() const { return said_.config(); }
 
  private:

@@ -1,4 +1,4 @@
-// A trial, and what it is given (seed: TFKerasTrial, TFKerasTrialContext).
+// A trial and its context. Follows TFKerasTrial and TFKerasTrialContext.
 #pragma once
 
 #include <det/keras/callbacks.hpp>
@@ -28,7 +28,7 @@ class TrialModel {
     compile("{\"optimizer\": " + optimizer.json() + ", \"loss\": " + nn::ConfigValue::quoted(loss) +
             ", \"metrics\": [" + names + "]}");
   }
-  // With all that det_nn_model_compile() takes, an optimizer among it.
+  // Takes all settings of det_nn_model_compile(). An optimizer is needed.
   void compile(const Json &options) { model_->compile(options); }
 
   [[nodiscard]] const nn::Model &model() const { return *model_; }
@@ -39,19 +39,19 @@ class TrialModel {
 
 class TrialContext : public det::TrialContext {
  public:
-  // `core` outlives it.
+  // `core` must outlive it.
   explicit TrialContext(const Core &core) : det::TrialContext(core, "det::keras::Trial") {}
-  // Of a run of which nothing is kept.
+  // For a run of which nothing is kept.
   TrialContext(const Json &config, const Json &hparams)
       : det::TrialContext(config, hparams, "det::keras::Trial") {}
-  // For looking at a trial by hand: what it makes is used by plain calls. Of a configuration, an
-  // object, whose hyperparameters are drawn from their ranges where `hparams` gives none.
+  // For using a trial by hand, with plain calls. `config` is a configuration, an object. Without
+  // `hparams` the hyperparameters are drawn from its ranges.
   [[nodiscard]] static std::shared_ptr<TrialContext> from_config(const Json &config,
                                                                  const Json &hparams = {}) {
     return std::make_shared<TrialContext>(config, hparams);
   }
 
-  // Makes the model, with first weights that follow from the trial's seed.
+  // Makes the model. The trial's seed decides its first weights.
   [[nodiscard]] TrialModel wrap_model(const Json &described) {
     nn::ModelOptions options;
     options.seed = static_cast<uint64_t>(get_trial_seed());
@@ -59,12 +59,12 @@ class TrialContext : public det::TrialContext {
     return *model_;
   }
 
-  // What is not said in any call is as FitOptions has it.
+  // Settings that no call names have the defaults of FitOptions.
   void configure_fit(const FitOptions &options, OnFailure on = {}) {
     det::detail::call(on, det_keras_configure_fit, capi(), options.json().c_str());
   }
 
-  // Of the library.
+  // For the library.
   [[nodiscard]] const std::optional<TrialModel> &wrapped_model() const { return model_; }
 
  private:
@@ -85,7 +85,7 @@ class Trial {
   Trial(const Trial &) = delete;
   Trial &operator=(const Trial &) = delete;
 
-  // Through context().wrap_model(), and compiled; the model that was wrapped last is trained.
+  // Return a compiled model of context().wrap_model(). The last wrapped model is trained.
   virtual TrialModel build_model() = 0;
   virtual InputData build_training_data_loader() = 0;
   virtual InputData build_validation_data_loader() = 0;
@@ -98,7 +98,7 @@ class Trial {
   TrialContext &context_;
 };
 
-// The model of a checkpoint's directory, with its weights, to predict with.
+// Loads the model from the directory of a checkpoint, with its weights, to predict with it.
 [[nodiscard]] inline nn::Model load_model_from_checkpoint_path(
     const std::filesystem::path &directory, OnFailure on = {}) {
   det_nn_model *model = nullptr;

@@ -42,12 +42,12 @@ inline constexpr Dtype dtype_of = dtype_of_number<Number>();
 
 }  // namespace detail
 
-// Row-major, the records first. A copy looks at the same numbers.
+// An array, row-major, with the records first. A copy shares its numbers.
 class Array {
  public:
   Array() = default;
-  // Takes the numbers over; without a shape each is a record. Throws std::invalid_argument where
-  // the shape has another number of elements, or one that there cannot be.
+  // Takes the numbers over. Without a shape each number is a record. Throws std::invalid_argument
+  // if the shape has another number of elements, or is impossible.
   template <class Number>
   Array(std::vector<Number> numbers, Shape shape = {})
       : dtype_(detail::dtype_of<Number>), size_(sizeof(Number)), shape_(std::move(shape)) {
@@ -62,7 +62,7 @@ class Array {
     data_ = std::shared_ptr<void>(owned, owned->data());
   }
 
-  // Looks at numbers of somebody else, which stay where they are. Throws as unset().
+  // Uses numbers of somebody else, which must not move. Throws as unset().
   [[nodiscard]] static Array borrowed(Dtype dtype, Shape shape, void *numbers) {
     Array array;
     array.dtype_ = dtype;
@@ -72,7 +72,7 @@ class Array {
     array.data_ = std::shared_ptr<void>(std::shared_ptr<void>(), numbers);
     return array;
   }
-  // To be written through data(). Throws std::invalid_argument where there can be no such array.
+  // Write it through data(). Throws std::invalid_argument if there can be no such array.
   [[nodiscard]] static Array unset(Dtype dtype, Shape shape) {
     Array array = borrowed(dtype, std::move(shape), nullptr);
     array.data_ = std::shared_ptr<std::byte[]>(new std::byte[array.bytes()]);
@@ -98,7 +98,7 @@ class Array {
     return static_cast<Number *>(data_.get());
   }
 
-  // Records from `begin` to before `end`: a view.
+  // Records from `begin` to `end` - 1, as a view.
   [[nodiscard]] Array rows(int64_t begin, int64_t end) const {
     if (begin < 0 || end < begin || end > records())
       throw std::out_of_range("taking the records " + std::to_string(begin) + " to " +
@@ -111,7 +111,7 @@ class Array {
     return part;
   }
 
-  // Whether texts() made it: its numbers are letters.
+  // True if texts() made it. Its numbers are letters.
   [[nodiscard]] bool has_texts() const noexcept { return has_texts_; }
   [[nodiscard]] Array marked_as_texts() const {
     Array marked = *this;
@@ -119,7 +119,7 @@ class Array {
     return marked;
   }
 
-  // Valid as long as this array is.
+  // Valid as long as this array.
   [[nodiscard]] det_tensor capi() const noexcept {
     det_tensor tensor = DET_TENSOR_INIT;
     tensor.data = data_.get();

@@ -1,4 +1,4 @@
-// Records side by side: what a model is trained with, and what a dataset gives.
+// Batches: records side by side, for models and from datasets.
 #pragma once
 
 #include <det/nn.h>
@@ -16,7 +16,7 @@ namespace nn {
 
 namespace detail {
 
-// What C calls arrays that stay where they are, without taking memory for it where they are few.
+// Descriptions in C of arrays, which must not move. A few of them take no heap memory.
 class LentTensors {
  public:
   explicit LentTensors(const std::vector<Array> &arrays) : count_(arrays.size()) {
@@ -36,15 +36,15 @@ class LentTensors {
 
 }  // namespace detail
 
-// In the order of the model's inputs and results. A copy looks at the same numbers.
+// In the order of the model's inputs and results. A copy shares its numbers.
 struct Batch {
   std::vector<Array> inputs;
   std::vector<Array> truths = {};
   std::vector<Array> sample_weights = {};     // none, or one for each result
   std::vector<std::string> input_names = {};  // none, or one for each input
-  std::vector<double> class_weights = {};     // none, or one for each class, as det_nn_batch has it
+  std::vector<double> class_weights = {};     // none, or one for each class, as in det_nn_batch
 
-  // Features in the order of their names; an input without a name has the name "".
+  // Features in the order of their names. An input without a name has the name "".
   [[nodiscard]] static Batch of(const std::map<std::string, Array> &features, Array labels = {},
                                 Array sample_weights = {}) {
     Batch batch;
@@ -59,7 +59,7 @@ struct Batch {
 
   [[nodiscard]] int64_t records() const { return inputs.empty() ? 0 : inputs[0].records(); }
 
-  // Throws std::out_of_range for a name that no input has.
+  // Throws std::out_of_range for an unknown name.
   [[nodiscard]] const Array &feature(const std::string &name) const {
     if (input_names.empty() && inputs.size() == 1 && name.empty()) return inputs[0];
     const auto found = std::find(input_names.begin(), input_names.end(), name);
@@ -69,7 +69,7 @@ struct Batch {
     throw std::out_of_range("reading a batch: it has no feature '" + name + "'; it has " +
                             (known.empty() ? "none with a name" : known));
   }
-  // By their names; a single input without one is there as "".
+  // The inputs by their names. A single input without a name has the name "".
   [[nodiscard]] std::map<std::string, Array> features() const {
     if (input_names.empty() && inputs.size() == 1) return {{"", inputs[0]}};
     if (input_names.size() != inputs.size())
@@ -80,7 +80,7 @@ struct Batch {
     return features;
   }
 
-  // Records from `begin` to before `end`: views.
+  // Records from `begin` to `end` - 1, as views.
   [[nodiscard]] Batch rows(int64_t begin, int64_t end) const {
     const auto parts = [&](const std::vector<Array> &arrays) {
       std::vector<Array> taken;
@@ -94,7 +94,7 @@ struct Batch {
 
 namespace detail {
 
-// What C calls a batch whose arrays stay where they are.
+// The description in C of a batch, whose arrays must not move.
 class LentBatch {
  public:
   explicit LentBatch(const Batch &batch)

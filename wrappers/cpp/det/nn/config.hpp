@@ -1,4 +1,4 @@
-// Configurations as Keras has them, put together as text.
+// Builds configurations in the form of Keras, as text.
 #pragma once
 
 #include <charconv>
@@ -17,7 +17,7 @@ namespace nn {
 
 using Shape = std::vector<int64_t>;
 
-// A value of a configuration: null, a flag, a number, a text, or numbers in a row.
+// A value of a configuration: null, a flag, a number, a text, or several numbers.
 class ConfigValue {
  public:
   ConfigValue(std::nullptr_t) : text_("null") {}
@@ -29,7 +29,7 @@ class ConfigValue {
   ConfigValue(const Shape &sizes) : text_(list(sizes)) {}
   ConfigValue(std::initializer_list<int64_t> sizes) : text_(list(sizes)) {}
 
-  // JSON that is there already.
+  // Takes finished JSON.
   [[nodiscard]] static ConfigValue json(std::string text) {
     ConfigValue value(nullptr);
     value.text_ = std::move(text);
@@ -62,7 +62,7 @@ class ConfigValue {
       const auto value = static_cast<double>(number);
       if (!std::isfinite(value))
         return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
-      // In no locale: JSON has points.
+      // Independent of the locale: JSON has points.
       char text[32];
       return {text, std::to_chars(text, text + sizeof text, value).ptr};
     }
@@ -83,7 +83,7 @@ class Described {
  public:
   explicit Described(std::string class_name) : class_name_(std::move(class_name)) {}
 
-  // Any field of the configuration that Keras has; the last one of a name counts.
+  // Sets any field of the configuration in Keras. The last value of a field counts.
   void set_field(const std::string &key, const ConfigValue &value) {
     for (auto &field : fields_)
       if (field.first == key) {
@@ -92,7 +92,7 @@ class Described {
       }
     fields_.emplace_back(key, value.text());
   }
-  // A field as JSON; empty where there is none.
+  // Returns a field as JSON. Empty if the field is not set.
   [[nodiscard]] std::string field(const std::string &key) const {
     for (const auto &field : fields_)
       if (field.first == key) return field.second;

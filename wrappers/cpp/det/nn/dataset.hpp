@@ -1,4 +1,4 @@
-// Datasets: pipelines of batches, as tf.data has them.
+// Datasets: pipelines of batches, as in tf.data.
 #pragma once
 
 #include <det/nn/dataset/batching.hpp>
@@ -14,7 +14,7 @@ namespace det {
 inline namespace v1 {
 namespace nn {
 
-// One pass over a dataset, which it keeps. For one thread at a time.
+// One pass over a dataset, which it keeps. Use it on one thread at a time.
 class DatasetIterator {
   template <class Action>
   auto guarded(const Action &action) {
@@ -30,12 +30,13 @@ class DatasetIterator {
  public:
   explicit DatasetIterator(detail::ElementsPtr elements) : elements_(std::move(elements)) {}
 
-  // Nothing at the end. What a function of the dataset throws is thrown here as it is, from then
-  // on by every call.
+  // Returns nothing at the end. If a function of the dataset throws, this call and all later ones
+  // throw its exception.
   [[nodiscard]] std::optional<Batch> next() {
     return guarded([&] { return elements_->next(); });
   }
-  // Goes past elements. What only changes them (map(), batch()) is not done; what orders them is.
+  // Passes over elements. Functions that only change them (map(), batch()) do not run. Functions
+  // that order them do.
   void skip(int64_t count) {
     if (count < 0) throw std::invalid_argument("skipping elements: fewer than none");
     guarded([&] { (void)elements_->skip(count); });
@@ -46,14 +47,13 @@ class DatasetIterator {
   std::exception_ptr failure_;
 };
 
-// A value that says how elements come about; each member gives another one and leaves its own as it
-// is. Cheap to copy; copies may be used by several threads. An element is a Batch: a single record
-// until batch() puts several side by side. Elements share their numbers with what they come from,
-// and are not to be written to.
+// A value that describes a pipeline of elements. Each member returns a new dataset, and does not
+// change its own. Copies are cheap, and several threads may use them. An element is a Batch: a
+// single record until batch() puts several side by side. Elements share their numbers with their
+// source. Do not write to them.
 //
-// Functions of the user are kept as long as a copy of the dataset or an iterator is. What is wrong
-// with arguments is thrown as std::invalid_argument at once, and what is wrong with elements by the
-// iterator.
+// Your functions are kept as long as a copy of the dataset or an iterator. Invalid arguments throw
+// std::invalid_argument at once. For invalid elements the iterator throws it.
 class Dataset {
  public:
   // Each record is an element.
@@ -66,21 +66,21 @@ class Dataset {
   [[nodiscard]] static Dataset from_arrays(Array x, Array y) {
     return from_arrays(Batch{{std::move(x)}, {std::move(y)}});
   }
-  // All of it is one element.
+  // All arrays together are one element.
   [[nodiscard]] static Dataset from_tensors(Batch arrays) {
     const int64_t records = arrays.records();
     return from_arrays(std::move(arrays)).batch(std::max<int64_t>(records, 1));
   }
-  // `begin` is called for every pass, by several threads where there are several iterators; the
-  // generator that it gives is called by one at a time.
+  // `begin` is called for every pass. With several iterators, several threads call it. Its
+  // generator is called by one thread at a time.
   [[nodiscard]] static Dataset generator(std::function<Generator()> begin) {
     if (!begin) throw std::invalid_argument("generating a dataset: there is no function");
     return Dataset([begin = std::move(begin)](uint64_t) {
       return std::make_unique<detail::GeneratedElements>(begin());
     });
   }
-  // Of single records, which batch() is to put side by side. `begin` is given the number of the
-  // pass, and the same one is to give the same records.
+  // Single records, which batch() puts side by side. `begin` gets the number of the pass. The same
+  // number must give the same records.
   [[nodiscard]] static Dataset generator_of_records(std::function<Generator(uint64_t pass)> begin) {
     if (!begin) throw std::invalid_argument("generating a dataset: there is no function");
     return Dataset(
@@ -90,7 +90,7 @@ class Dataset {
         Elements::records);
   }
 
-  // `size` elements side by side; the last ones are fewer, or left out.
+  // Puts `size` elements side by side. The last batch has fewer, or is left out.
   [[nodiscard]] Dataset batch(int64_t size, bool drop_remainder = false) const {
     if (size < 1) refuse("batching a dataset: a batch has at least one element", size);
     return then(
@@ -99,7 +99,7 @@ class Dataset {
         },
         Elements::any);
   }
-  // Without end where it is not said how often; that needs an element.
+  // Repeats without end if `times` is missing. Then it needs an element.
   [[nodiscard]] Dataset repeat(std::optional<int64_t> times = {}) const {
     if (times && *times < 0) refuse("repeating a dataset: it is repeated 0 times or more", *times);
     return Dataset(
@@ -109,8 +109,8 @@ class Dataset {
         are_);
   }
 
-  // Each of the next `buffer` elements is as likely to come next. With every pass in another order,
-  // or always in the same.
+  // Gives one of the next `buffer` elements at random. The order differs in every pass, or is
+  // always the same.
   [[nodiscard]] Dataset shuffle(int64_t buffer, uint64_t seed = 0,
                                 bool reshuffle_each_iteration = true) const {
     if (buffer < 1) refuse("shuffling a dataset: it looks at one element or more", buffer);
@@ -122,7 +122,7 @@ class Dataset {
         },
         are_);
   }
-  // Every `count`th element, the first of them being number `index`.
+  // Every `count`th element, from number `index`.
   [[nodiscard]] Dataset shard(int64_t count, int64_t index) const {
     if (count < 1) refuse("sharding a dataset: there is one shard or more", count);
     if (index < 0 || index >= count)
@@ -153,9 +153,9 @@ class Dataset {
         },
         are_ == other.are_ ? are_ : Elements::any);
   }
-  // The elements of what `function` makes of each element: `block_length` of each of
-  // `cycle_length` such datasets in turn, and then of those that follow (source:
-  // tf.data.Dataset.interleave).
+  // The elements of the datasets that `function` makes of each element. It takes `block_length`
+  // elements of each of `cycle_length` datasets in turn, and then of the following ones. Follows
+  // tf.data.Dataset.interleave().
   [[nodiscard]] Dataset interleave(std::function<Dataset(const Batch &)> function,
                                    int64_t cycle_length, int64_t block_length = 1) const {
     if (!function) throw std::invalid_argument("interleaving a dataset: there is no function");
@@ -170,7 +170,7 @@ class Dataset {
           static_cast<size_t>(cycle_length), block_length);
     });
   }
-  // What `function` makes of each element, in their order. It is called by who asks, or by so many
+  // Changes each element with `function`, in the same order. The consumer calls it, or `workers`
   // threads at once.
   [[nodiscard]] Dataset map(BatchFunction function, int64_t workers = 0) const {
     if (!function) throw std::invalid_argument("mapping a dataset: there is no function");
@@ -189,21 +189,21 @@ class Dataset {
                                                           static_cast<size_t>(count));
     });
   }
-  // In memory, from the end of the first pass on, for all copies of what is given: elements are
-  // made once, and come always in the order of that pass.
+  // Keeps elements in memory after the end of the first pass, for all copies of the result.
+  // Elements are made once. They always have the order of that pass.
   [[nodiscard]] Dataset cache() const {
     return Dataset([open = open_, cache = std::make_shared<detail::Cache>()](
                        uint64_t) { return std::make_unique<detail::CachedElements>(cache, *open); },
                    are_);
   }
 
-  // The same `pass` gives the same elements, as far as functions of the user do.
+  // The same `pass` gives the same elements, if your functions do so.
   [[nodiscard]] DatasetIterator iterate(uint64_t pass = 0) const {
     return DatasetIterator((*open_)(pass));
   }
 
-  // Whether it was made of single records, and nothing but a function of map() has put some side by
-  // side since.
+  // True for a dataset of single records, if only a function of map() may have put some side by
+  // side.
   [[nodiscard]] bool is_of_records() const noexcept { return are_ == Elements::records; }
 
  private:
@@ -216,7 +216,7 @@ class Dataset {
     throw std::invalid_argument(why + ", not " + std::to_string(given));
   }
 
-  // A dataset that makes its elements of those of this one.
+  // A dataset that makes its elements from those of this one.
   template <class Make>
   [[nodiscard]] Dataset then(Make make) const {
     return then(std::move(make), are_);

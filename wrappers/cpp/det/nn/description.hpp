@@ -1,4 +1,4 @@
-// Models as text: what det_nn_model_create() takes.
+// Models as text, for det_nn_model_create().
 #pragma once
 
 #include <det/json.hpp>
@@ -31,7 +31,7 @@ namespace detail {
   return policy.empty() ? "" : ", \"dtype\": " + ConfigValue::quoted(policy);
 }
 
-// Writes the layers of a functional model in the order in which they can be called.
+// Writes the layers of a functional model in an order in which they can be called.
 class FunctionalWriter {
  public:
   std::string write(const std::vector<Value> &inputs, const std::vector<Value> &outputs,
@@ -61,7 +61,7 @@ class FunctionalWriter {
     size_t count = 0;
   };
 
-  // The layer's name and which of its calls a node is.
+  // The name of the layer, and the number of the call that a node is.
   const std::pair<std::string, size_t> &place(const std::shared_ptr<const Value::Node> &node) {
     const auto known = nodes_.find(node.get());
     if (known != nodes_.end()) return known->second;
@@ -115,9 +115,9 @@ class FunctionalWriter {
 
 }  // namespace detail
 
-// One layer after the other. `input_shape` is without the batch; empty: it follows from the first
-// batch. `policy` is that of layers which say none by .set("dtype", ...): "mixed_bfloat16" and
-// "mixed_float16" compute in 16 bits with weights in float32; empty: "float32".
+// Layers in a row. `input_shape` is without the batch. Empty: the first batch decides. `policy` is
+// for layers without .set("dtype", ...). "mixed_bfloat16" and "mixed_float16" compute in 16 bits
+// with weights in float32. Empty: "float32".
 [[nodiscard]] inline Json describe_sequential(const std::vector<Layer> &layers,
                                               const Shape &input_shape = {},
                                               const std::string &name = "sequential",

@@ -1,4 +1,4 @@
-// Layers, and how they are called on one another.
+// Layers, and their calls on one another.
 #pragma once
 
 #include <det/nn/config.hpp>
@@ -12,11 +12,11 @@ namespace nn {
 
 class Layer;
 
-// What a layer gives, or what comes in: a place in a functional model, without any numbers.
+// An input, or the result of a layer: a place in a functional model, without numbers.
 class Value {
  public:
   struct Node {
-    std::shared_ptr<Described> layer;  // the same one each time a layer is called
+    std::shared_ptr<Described> layer;  // the same one for each call of a layer
     std::vector<Value> inputs;
     std::vector<std::pair<std::string, Value>> named;
     std::vector<std::pair<std::string, std::string>> options;
@@ -25,7 +25,7 @@ class Value {
   explicit Value(std::shared_ptr<const Node> node, size_t output = 0)
       : node_(std::move(node)), output_(output) {}
 
-  // The n-th result of a layer that gives several.
+  // The n-th result of a layer with several results.
   [[nodiscard]] Value output(size_t n) const { return Value(node_, n); }
   [[nodiscard]] const std::shared_ptr<const Node> &node() const noexcept { return node_; }
   [[nodiscard]] size_t output_index() const noexcept { return output_; }
@@ -35,8 +35,8 @@ class Value {
   size_t output_;
 };
 
-// A layer by the name of its class, with the fields that it has in Keras. A copy is the same layer:
-// called twice, it has its weights once.
+// A layer by the name of its class, with its fields in Keras. A copy is the same layer: called
+// twice, it has its weights once.
 class Layer {
  public:
   explicit Layer(std::string class_name)
@@ -50,16 +50,16 @@ class Layer {
   Layer &use_bias(bool use) { return set("use_bias", use); }
   Layer &activation(const char *name) { return set("activation", name); }
   Layer &kernel_initializer(const ConfigValue &name) { return set("kernel_initializer", name); }
-  // "l1", "l2" or "l1_l2", of what the layer gives.
+  // "l1", "l2" or "l1_l2", for the results of the layer.
   Layer &activity_regularizer(const ConfigValue &name) { return set("activity_regularizer", name); }
-  // How much is left out in training: of recurrent layers, of what comes in and of their states; of
-  // attention, of its scores.
+  // The share to leave out in training. In recurrent layers it applies to inputs and states, in
+  // attention to scores.
   Layer &dropout(double rate) { return set("dropout", rate); }
   Layer &recurrent_dropout(double rate) { return set("recurrent_dropout", rate); }
   Layer &padding(const char *name) { return set("padding", name); }
   Layer &strides(const ConfigValue &strides) { return set("strides", strides); }
 
-  // Calls it: a functional model.
+  // Calls the layer, in a functional model.
   Value operator()(const Value &input) const { return (*this)(std::vector<Value>{input}); }
   Value operator()(std::vector<Value> inputs, std::vector<std::pair<std::string, Value>> named = {},
                    const std::vector<std::pair<std::string, ConfigValue>> &options = {}) const {
@@ -77,8 +77,8 @@ class Layer {
   std::shared_ptr<Described> described_;
 };
 
-// What comes in, without the batch: {28, 28, 1}, where -1 is a size that is not known. Throws
-// std::invalid_argument for a size that there cannot be.
+// An input without the batch: {28, 28, 1}. -1 is an unknown size. Throws std::invalid_argument for
+// an impossible size.
 [[nodiscard]] inline Value input(const Shape &shape, const char *name = nullptr,
                                  const char *dtype = "float32") {
   std::string sizes = "[null";
@@ -105,7 +105,7 @@ inline constexpr const char *silu = "silu";
 inline constexpr const char *mish = "mish";
 inline constexpr const char *log_softmax = "log_softmax";
 
-// The most used layers; Layer("Conv2DTranspose").set(...) is any other.
+// The most used layers. For any other write Layer("Conv2DTranspose").set(...).
 [[nodiscard]] inline Layer dense(int64_t units, const char *activation = linear) {
   return Layer("Dense").set("units", units).activation(activation);
 }

@@ -1,4 +1,4 @@
-// Numbers of known mean and variance made to be of mean 0 and variance 1.
+// Changes numbers of known mean and variance to mean 0 and variance 1.
 #pragma once
 
 #include <det/nn/array.hpp>
@@ -12,10 +12,10 @@ namespace det {
 inline namespace v1 {
 namespace nn {
 
-// With a mean and a variance that are weights, such as those of a layer that Keras adapted.
+// The mean and the variance are weights, as in a layer that Keras adapted.
 [[nodiscard]] inline Layer normalization() { return Layer("Normalization"); }
 
-// With these of each place of the last axis.
+// A mean and a variance for each place of the last axis.
 [[nodiscard]] inline Layer normalization(const std::vector<double> &mean,
                                          const std::vector<double> &variance) {
   const auto list = [](const std::vector<double> &numbers) {
@@ -27,9 +27,9 @@ namespace nn {
   return normalization().set("mean", list(mean)).set("variance", list(variance));
 }
 
-// With those of `records`, as Keras' adapt() finds them: of each place of the last axis over all
-// the rest. Throws std::invalid_argument for no records, and for numbers that are not float or
-// double.
+// Uses the mean and variance of `records`, as Keras' adapt() does: for each place of the last axis,
+// over all other axes. Throws std::invalid_argument without records, and for numbers that are not
+// float or double.
 [[nodiscard]] inline Layer adapted_normalization(const Array &records) {
   const auto refuse = [](const std::string &why) {
     throw std::invalid_argument("adapting a normalization: " + why);

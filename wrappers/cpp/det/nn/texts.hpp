@@ -1,4 +1,4 @@
-// Arrays of texts: bytes of one width, filled up with zeros.
+// Arrays of texts: bytes of one width, padded with zeros.
 #pragma once
 
 #include <det/nn/array.hpp>
@@ -11,10 +11,10 @@ namespace det {
 inline namespace v1 {
 namespace nn {
 
-// Texts in UTF-8 as numbers of 8 bits, {texts, width}; of a shape {records, texts of a record}
-// {records, texts of a record, width}. Without a width it is that of the longest text; arrays that
-// are put side by side have the same. Throws std::invalid_argument where the shape has another
-// number of texts, or a text is longer than the width or has a zero in it.
+// Texts in UTF-8 as numbers of 8 bits, {texts, width}. With a shape {records, texts of a record} it
+// is {records, texts of a record, width}. The default width is that of the longest text. Arrays
+// that are put side by side need the same width. Throws std::invalid_argument if the shape has
+// another number of texts. It also does so if a text is longer than the width, or contains a zero.
 [[nodiscard]] inline Array texts(const std::vector<std::string> &values, size_t width = 0,
                                  Shape shape = {}) {
   const auto refuse = [](const std::string &why) {
@@ -39,7 +39,7 @@ namespace nn {
   return Array(std::move(bytes), std::move(shape)).marked_as_texts();
 }
 
-// The texts of such an array, as long as it is there.
+// The texts of such an array. They are valid as long as the array.
 [[nodiscard]] inline std::vector<std::string_view> texts_of(const Array &array) {
   const auto *bytes = reinterpret_cast<const char *>(array.data<uint8_t>());
   const auto width = static_cast<size_t>(array.shape().back());

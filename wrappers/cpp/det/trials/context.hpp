@@ -1,4 +1,4 @@
-// What trials of every kind are given (seed: TrialContext).
+// The base of the contexts of all trials. Follows TrialContext.
 #pragma once
 
 #include <det/keras.h>
@@ -24,14 +24,14 @@ class TrialContext {
   }
   [[nodiscard]] Json get_hparams() const { return core_.info().hparams().json(); }
   [[nodiscard]] Json get_experiment_config() const { return core_.info().config_json(); }
-  // Its section `data`, an object; empty where there is none.
+  // The section `data` of the configuration, an object. Empty if it is missing.
   [[nodiscard]] Json get_data_config() const {
     return trials::section(get_experiment_config().as<nlohmann::ordered_json>(), "data");
   }
   [[nodiscard]] int64_t get_experiment_id() const { return core_.info().experiment_id(); }
   [[nodiscard]] int64_t get_trial_id() const { return core_.info().trial_id(); }
   [[nodiscard]] int64_t get_trial_seed() const { return core_.info().trial_seed(); }
-  // How many batches were trained before this process was started.
+  // The batches that were trained before this process started.
   [[nodiscard]] int64_t get_initial_batch() const { return core_.info().steps_completed(); }
   [[nodiscard]] int64_t get_global_batch_size() const {
     return det_keras_global_batch_size(context_.get());
@@ -39,12 +39,12 @@ class TrialContext {
   [[nodiscard]] int64_t get_per_slot_batch_size() const {
     return det_keras_per_slot_batch_size(context_.get());
   }
-  // The trial ends after the workload, with a checkpoint.
+  // True: the trial ends after the workload, with a checkpoint.
   [[nodiscard]] bool get_stop_requested() const {
     return det_keras_stop_requested(context_.get()) != 0;
   }
   void set_stop_requested(bool stop) { det_keras_set_stop_requested(context_.get(), stop ? 1 : 0); }
-  // Where this rank may write files for TensorBoard.
+  // The directory in which this rank may write files for TensorBoard.
   [[nodiscard]] std::filesystem::path get_tensorboard_path() const {
     return core_.train().get_tensorboard_path();
   }
@@ -52,25 +52,26 @@ class TrialContext {
   [[nodiscard]] const Core &core() const { return core_; }
   [[nodiscard]] det_keras_context *capi() const noexcept { return context_.get(); }
 
-  // As it is: gradients of ranks are added up beneath every optimizer.
+  // Returns it unchanged. Gradients of ranks are added up below every optimizer.
   [[nodiscard]] nn::Optimizer wrap_optimizer(nn::Optimizer optimizer) {
     has_wrapped_optimizer_ = true;
     return optimizer;
   }
-  // For each dataset that a trial gives, before or after its batch(): a rank has every so many
-  // records or batches, as many ranks as there are, or all of them.
+  // Call it for each dataset of a trial, before or after its batch(). Each rank then gets its share
+  // of the records or batches, or all of them.
   [[nodiscard]] nn::Dataset wrap_dataset(nn::Dataset dataset, bool shard_dataset = true) {
     has_wrapped_dataset_ = true;
     if (!shard_dataset || distributed().size() == 1) return dataset;
     return dataset.shard(distributed().size(), distributed().rank());
   }
 
-  // What the original has as experimental is here itself.
+  // Returns itself, for programs that use Determined's experimental functions.
   [[nodiscard]] TrialContext &experimental() { return *this; }
 
-  // The training data, made where the records of that id and version are in no file yet: this
-  // rank's share, as large as that of every other rank, in another order in each epoch where they
-  // are shuffled. To be batched; wrap_dataset() is not for it. Once in a trial.
+  // The training data: this rank's share, which is as large as that of every other rank. `make` is
+  // called only if no file has the records of that id and version. Shuffled records have another
+  // order in each epoch. Batch the result, but do not pass it to wrap_dataset(). Call it once in a
+  // trial.
   [[nodiscard]] nn::Dataset cache_train_dataset(const std::string &id, const std::string &version,
                                                 const MakeDataset &make, bool shuffle = false,
                                                 bool skip_shuffle_at_epoch_end = false) {
@@ -82,7 +83,7 @@ class TrialContext {
     options.drop_remainder = true;
     return cached(id, version + "_train", make, options);
   }
-  // As above, always in the same order, and of all records.
+  // The same, always in the same order, and with all records.
   [[nodiscard]] nn::Dataset cache_validation_dataset(const std::string &id,
                                                      const std::string &version,
                                                      const MakeDataset &make,
@@ -93,10 +94,10 @@ class TrialContext {
     return cached(id, version + "_val", make, options);
   }
 
-  // Of the library.
+  // For the library.
   [[nodiscard]] bool has_wrapped_optimizer() const { return has_wrapped_optimizer_; }
-  // Throws std::logic_error where wrap_dataset() has not been called, and std::invalid_argument for
-  // a dataset of single records where a rank trains several side by side.
+  // Throws std::logic_error if wrap_dataset() was not called. Throws std::invalid_argument for a
+  // dataset of single records if a rank trains several side by side.
   void check_dataset(const nn::Dataset &dataset) const {
     if (!has_wrapped_dataset_)
       throw std::logic_error(
@@ -110,13 +111,13 @@ class TrialContext {
   }
 
  protected:
-  // `core` outlives it. `kind` is told in errors, and in checkpoints.
+  // `core` must outlive it. `kind` is a name for errors and checkpoints.
   TrialContext(const Core &core, Text kind, OnFailure on = {}) {
     det_keras_context *made = nullptr;
     detail::call(on, det_keras_context_create, core.capi(), kind.c_str(), &made);
     take(made);
   }
-  // Of a run of which nothing is kept.
+  // For a run of which nothing is kept.
   TrialContext(const Json &config, const Json &hparams, Text kind, OnFailure on = {}) {
     det_keras_context *made = nullptr;
     detail::call(on, det_keras_context_from_config, config.capi(), hparams.capi(), kind.c_str(),

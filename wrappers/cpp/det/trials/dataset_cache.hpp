@@ -1,5 +1,5 @@
-// Datasets of trials that are made once, kept in files, and read by all ranks and later trials
-// (seed: cache_train_dataset, cache_validation_dataset).
+// Cached datasets of trials: made once, kept in files, and read by all ranks and later trials.
+// Follows cache_train_dataset() and cache_validation_dataset().
 #pragma once
 
 #include <det/nn/dataset.hpp>
@@ -13,12 +13,12 @@
 namespace det {
 inline namespace v1 {
 
-// Gives a dataset with an end, of single records that are all alike.
+// Returns a dataset with an end, of single records of one form.
 using MakeDataset = std::function<nn::Dataset()>;
 
 namespace trials {
 
-// As the configuration's `data_layer` says.
+// Follows `data_layer` of the configuration.
 [[nodiscard]] inline std::filesystem::path cache_directory(const nlohmann::ordered_json &config) {
   const nlohmann::ordered_json layer = section(config, "data_layer");
   if (const std::string type = layer.value("type", "shared_fs"); type != "shared_fs")
@@ -59,7 +59,8 @@ inline void write_dataset(const DatasetWriter &writer, const MakeDataset &make) 
   }
 }
 
-// Of a record of `dataset`. Throws std::invalid_argument where it is not one of write_dataset().
+// The layout of a record of `dataset`. Throws std::invalid_argument if write_dataset() did not make
+// it.
 [[nodiscard]] inline nn::detail::RecordLayout layout_of(const CachedDataset &dataset) {
   try {
     const nn::detail::RecordLayout layout(std::string(dataset.metadata()));

@@ -1,4 +1,4 @@
-// What the library calls while it trains a trial, and what that throws.
+// The functions that the library calls while it trains a trial, and their exceptions.
 #pragma once
 
 #include <det/keras.h>
@@ -17,7 +17,7 @@
 namespace det {
 inline namespace v1 {
 
-// Thrown by a trial whose hyperparameters cannot be trained: the search goes on without it.
+// Throw it if a trial cannot be trained with its hyperparameters. The search continues without it.
 class InvalidHP : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -25,10 +25,10 @@ class InvalidHP : public std::runtime_error {
 
 namespace trials {
 
-// What functions of a program throw, which the library knows as a status and a message.
+// Keeps exceptions of a program's functions. The library sees them as a status and a message.
 class Caught {
  public:
-  // Answers with the status of `body`, or with DET_OK where it has none.
+  // Returns the status of `body`, or DET_OK if it returns none.
   template <class Body>
   det_status guarded(det_error *err, const Body &body) noexcept {
     try {
@@ -51,7 +51,7 @@ class Caught {
     }
   }
 
-  // Throws what was thrown first, of any thread; `error` where that is nothing.
+  // Throws the first exception of any thread, or `error` if there was no exception.
   [[noreturn]] void rethrow(const det_error &error) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
@@ -61,7 +61,7 @@ class Caught {
  private:
   det_status keep(det_error *err, det_status status, const char *message) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
-    // Training ends in order after a refusal: what fails then is news.
+    // Training ends in order after an InvalidHP. A later failure is a new one.
     const bool was_refusal = std::exchange(is_refusal_, status == DET_KERAS_INVALID_HP);
     if (thrown_ == nullptr || was_refusal) thrown_ = std::current_exception();
     return det_keras_fail(err, status, message);
@@ -72,21 +72,21 @@ class Caught {
   bool is_refusal_ = false;
 };
 
-// Where workloads come from in the place of the search. Each is answered before the next is asked
-// for; of several ranks by all of them in step.
+// A source of workloads, in place of the search. The program responds to each before the next one.
+// With several ranks all respond in step.
 class WorkloadSource {
  public:
   virtual ~WorkloadSource() = default;
-  // Nothing: there is no more to do.
+  // Nothing: there is no more work.
   [[nodiscard]] virtual std::optional<Workload> next() = 0;
-  // With what det_trial_sequencer_respond() takes.
+  // Takes the response of det_trial_sequencer_respond().
   virtual void respond(const nlohmann::ordered_json &response) = 0;
-  // It ended with an InvalidHP.
+  // The workload ended with an InvalidHP.
   virtual void refuse() = 0;
 };
 
-// Has the library train a trial to its end. `build` says what the trial is, by functions of C that
-// are given `context`.
+// Makes the library train a trial to its end. `build` describes the trial, with functions of C that
+// take `context`.
 inline void train(det_keras_context *context, Caught &caught, const std::function<void()> &build,
                   WorkloadSource *workloads = nullptr) {
   struct Program {

@@ -1,4 +1,4 @@
-// Programs of several trials, which are found by their names.
+// Programs with several trials, which they find by name.
 #pragma once
 
 #include <det/trials/run.hpp>
@@ -27,9 +27,8 @@ bool register_trial(const char *name) {
 
 }  // namespace trials
 
-// The main() of a program with trials that DET_REGISTER_TRIAL names: runs the one that its first
-// argument names, or the only one. The entrypoint of a configuration says it, as in `[./program,
-// MnistTrial]`.
+// The main() of a program with trials of DET_REGISTER_TRIAL. It runs the one that the first
+// argument names, or the only one. An entrypoint such as `[./program, MnistTrial]` chooses it.
 inline int run_registered_trial(int argc, char **argv, CoreOptions options = {}) {
   const auto &trials = trials::registry();
   const std::string wanted = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
@@ -51,5 +50,5 @@ inline int run_registered_trial(int argc, char **argv, CoreOptions options = {})
   [[maybe_unused]] static const bool DET_DETAIL_JOIN(det_registered_trial_, number) = \
       ::det::trials::register_trial<Class>(#Class)
 
-// Outside of functions, with a class by the name that it is then found under.
+// Use it outside of functions. The name of the class is the name of the trial.
 #define DET_REGISTER_TRIAL(Class) DET_DETAIL_REGISTER_TRIAL(Class, __COUNTER__)

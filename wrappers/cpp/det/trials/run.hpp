@@ -1,4 +1,4 @@
-// Runs a trial of any kind: by itself, and as the main() of a program.
+// Runs a trial of any kind: alone, and as the main() of a program.
 #pragma once
 
 #include <det/trials/context.hpp>
@@ -12,15 +12,15 @@ namespace det {
 inline namespace v1 {
 namespace trials {
 
-// The core of a run under `det run`, under mpirun, or by itself with what `options` say of it.
+// The core of a run: under `det run`, under mpirun, or alone with these `options`.
 [[nodiscard]] inline Core start(CoreOptions options) {
-  // Of the ranks the sequencer decides for all.
+  // The sequencer decides for all ranks.
   options.preempt_mode = PreemptMode::chief_only;
   if (options.preempt_signals.empty()) options.preempt_signals = {SIGTERM};
   return Core::init(options, Distributed::from_env());
 }
 
-// `make` gives the trial, while it is built. Without `workloads` they are those of the search.
+// `make` returns the trial, while it is built. Without `workloads` the search gives them.
 template <class T, class Make>
 void train(typename T::Context &context, const Make &make, WorkloadSource *workloads = nullptr) {
   Caught caught;
@@ -33,14 +33,14 @@ void train(typename T::Context &context, const Make &make, WorkloadSource *workl
   train(context.capi(), caught, build, workloads);
 }
 
-// Makes the trial itself. What is `more` goes to its constructor, behind the context.
+// Makes the trial itself. Its constructor gets the context and then `more`.
 template <class T, class... More>
 void make_and_train(typename T::Context &context, const More &...more) {
   std::optional<T> trial;
   train<T>(context, [&]() -> T & { return trial.emplace(context, more...); });
 }
 
-// `is_told`, where given: whether standard error has the failure already.
+// Sets `is_told`, if given: true if a failure is already on standard error.
 template <class T, class... More>
 void train_to_end(bool *is_told, const CoreOptions &options, const More &...more) {
   const Core core = start(options);
@@ -51,10 +51,10 @@ void train_to_end(bool *is_told, const CoreOptions &options, const More &...more
 
 }  // namespace trials
 
-// Trains one batch, validates with one and saves a checkpoint: whether a trial of `T` runs at all.
-// In this process; nothing of it is kept. Of a configuration, an object; hyperparameters are drawn
-// from its ranges where `hparams` gives none. Throws InvalidHP where the trial does, and what it
-// fails with. What is `more` goes to its constructor, behind the context.
+// Checks that a trial of `T` runs, in this process. It trains one batch, validates with one, saves
+// a checkpoint, and keeps nothing. `config` is a configuration, an object. Without `hparams` the
+// hyperparameters are drawn from its ranges. Throws the exceptions of the trial, also InvalidHP.
+// The constructor gets the context and then `more`.
 template <class T, class... More>
 void test_one_batch(const Json &config, const Json &hparams = {}, const More &...more) {
   typename T::Context context(config, hparams);
@@ -62,17 +62,17 @@ void test_one_batch(const Json &config, const Json &hparams = {}, const More &..
   context.core().close();
 }
 
-// Trains a trial of `T` to its end: under `det run`, under mpirun, or by itself with what `options`
-// say of it. SIGTERM, where they name no other signals, asks it to save a checkpoint and leave.
-// Errors end the run and are thrown. What is `more` goes to its constructor, behind the context.
+// Trains a trial of `T` to its end: under `det run`, under mpirun, or alone with these `options`.
+// SIGTERM, or the signals in `options`, ask it to save a checkpoint and leave. Errors end the run
+// and are thrown. The constructor gets the context and then `more`.
 template <class T, class... More>
 void train_trial(const CoreOptions &options = {}, const More &...more) {
   trials::train_to_end<T>(nullptr, options, more...);
 }
 
 // The main() of a trial: `int main(int argc, char **argv) { return det::run_trial<T>(argc, argv);
-// }`. Without `det run`, `--config FILE` is the configuration in the place of that of the options,
-// and `--external-id NAME` the name under which the next start goes on; with `--test` it is
+// }`. Without `det run`, `--config FILE` replaces the configuration of the options. With
+// `--external-id NAME` the next start under that name resumes the trial. `--test` calls
 // test_one_batch().
 template <class T>
 int run_trial(int argc, char **argv, CoreOptions options = {}) {

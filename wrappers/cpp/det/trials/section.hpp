@@ -9,8 +9,8 @@ namespace det {
 inline namespace v1 {
 namespace trials {
 
-// What an object has under a name, without nulls, which are as left out; an empty one where it has
-// none.
+// The section of an object with a name, without nulls, which count as missing. Empty if there is no
+// such section.
 [[nodiscard]] inline nlohmann::ordered_json section(const nlohmann::ordered_json &config,
                                                     const std::string &name) {
   nlohmann::ordered_json said = nlohmann::ordered_json::object();

@@ -1,4 +1,4 @@
-// Elements side by side.
+// Puts elements side by side.
 #pragma once
 
 #include <det/nn/dataset/elements.hpp>
@@ -44,7 +44,7 @@ class BatchedElements : public Elements {
   int64_t size_;
   bool drop_remainder_;
   int64_t count_ = 0;
-  std::vector<Batch> taken_;  // kept for its room
+  std::vector<Batch> taken_;  // kept to reuse its memory
 };
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-// Some of the elements.
+// Chooses some of the elements.
 #pragma once
 
 #include <det/nn/dataset/elements.hpp>
@@ -8,7 +8,7 @@ inline namespace v1 {
 namespace nn {
 namespace detail {
 
-// The first ones.
+// The first elements.
 class TakenElements : public Elements {
  public:
   TakenElements(ElementsPtr input, int64_t count) : input_(std::move(input)), left_(count) {}
@@ -35,7 +35,7 @@ class TakenElements : public Elements {
   int64_t left_;
 };
 
-// All but the first ones.
+// All except the first elements.
 class LaterElements : public Elements {
  public:
   LaterElements(ElementsPtr input, int64_t count) : input_(std::move(input)), before_(count) {}
@@ -54,7 +54,7 @@ class LaterElements : public Elements {
   int64_t before_;
 };
 
-// Those with the numbers `index`, `index + count`, `index + 2 * count` and so on.
+// Elements `index`, `index + count`, `index + 2 * count` and so on.
 class ShardedElements : public Elements {
  public:
   ShardedElements(ElementsPtr input, int64_t count, int64_t index)
@@ -77,7 +77,7 @@ class ShardedElements : public Elements {
  private:
   ElementsPtr input_;
   int64_t count_;
-  int64_t before_;  // to go past until the next one
+  int64_t before_;  // to pass over before the next one
 };
 
 }  // namespace detail

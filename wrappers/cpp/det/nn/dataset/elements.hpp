@@ -1,4 +1,4 @@
-// What goes through a dataset, and where it comes from.
+// The elements of datasets and their sources.
 #pragma once
 
 #include <det/nn/dataset/joining.hpp>
@@ -12,12 +12,12 @@ namespace det {
 inline namespace v1 {
 namespace nn {
 
-// Gives one element after the other, and nothing at its end.
+// Returns one element after the other, and nothing at its end.
 using Generator = std::function<std::optional<Batch>()>;
 
 namespace detail {
 
-// One pass over a dataset. For one thread at a time, not always the same.
+// One pass over a dataset. One thread at a time may use it, not always the same.
 class Elements {
  public:
   Elements() = default;
@@ -25,28 +25,29 @@ class Elements {
   Elements(const Elements &) = delete;
   Elements &operator=(const Elements &) = delete;
 
-  // Nothing at the end, and whenever it is asked again.
+  // Returns nothing at the end, and in all later calls.
   [[nodiscard]] virtual std::optional<Batch> next() = 0;
-  // As many next() whose answers nobody wants. How many there were: fewer at the end.
+  // Calls next() `count` times and drops the results. Returns the number of elements, which is
+  // smaller at the end.
   virtual int64_t skip(int64_t count) {
     int64_t skipped = 0;
     while (skipped < count && next()) ++skipped;
     return skipped;
   }
-  // Up to `count` elements of one record each, where they lie side by side already; otherwise
-  // nothing, and next() is to be asked.
+  // Up to `count` elements of one record each, if they are already side by side in memory.
+  // Otherwise nothing: then call next().
   [[nodiscard]] virtual std::optional<Batch> next_rows(int64_t /*count*/) { return std::nullopt; }
 };
 
 using ElementsPtr = std::unique_ptr<Elements>;
 
-// Without an overflow: nothing has more elements.
+// Does not overflow: nothing has more elements.
 [[nodiscard]] inline int64_t times(int64_t count, int64_t each) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
   return count > most / each ? most : count * each;
 }
 
-// Begins a pass. May be called by several threads at once.
+// Begins a pass. Several threads may call it at once.
 using Open = std::function<ElementsPtr(uint64_t pass)>;
 
 // Each record of arrays is an element.

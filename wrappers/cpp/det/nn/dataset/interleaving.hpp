@@ -1,4 +1,4 @@
-// Datasets that are gone through in turn.
+// Goes through several datasets in turn.
 #pragma once
 
 #include <det/nn/dataset/elements.hpp>
@@ -8,8 +8,8 @@ inline namespace v1 {
 namespace nn {
 namespace detail {
 
-// Of so many inner passes at a time, some elements of each in turn. The place of one that is at its
-// end is taken by that of the next element when its turn comes.
+// Gives some elements of each of several inner passes in turn. When the turn of a finished pass
+// comes, the pass of the next element takes its place.
 class InterleavedElements : public Elements {
  public:
   using OpenInner = std::function<ElementsPtr(const Batch &element)>;
@@ -50,7 +50,7 @@ class InterleavedElements : public Elements {
   const int64_t block_length_;
   std::vector<ElementsPtr> inner_;
   size_t place_ = 0, open_count_ = 0;
-  int64_t given_ = 0;  // of the block
+  int64_t given_ = 0;  // in this block
   bool has_input_ = true;
 };
 

@@ -1,4 +1,4 @@
-// Batches that are checked, and put together.
+// Checks batches, and joins them.
 #pragma once
 
 #include <det/nn/batch.hpp>
@@ -25,7 +25,7 @@ inline constexpr std::vector<Array> Batch::*batch_parts[] = {&Batch::inputs, &Ba
   return kind + std::to_string(index);
 }
 
-// Of a record, such as "F32 (28, 28)".
+// The form of a record, such as "F32 (28, 28)".
 [[nodiscard]] inline std::string record_text(const Array &array) {
   std::string sizes;
   for (size_t i = 1; i < array.shape().size(); ++i)
@@ -33,8 +33,8 @@ inline constexpr std::vector<Array> Batch::*batch_parts[] = {&Batch::inputs, &Ba
   return std::string(dtype_name(array.dtype())) + " (" + sizes + ")";
 }
 
-// Throws std::invalid_argument, which begins with `doing`, for a batch of nothing, and for arrays
-// of different lengths.
+// Throws std::invalid_argument for a batch without arrays, and for arrays of different lengths. The
+// message begins with `doing`.
 inline void check_records(const Batch &batch, const std::string &doing) {
   if (batch.inputs.empty()) throw std::invalid_argument(doing + ": there are no inputs");
   if (!batch.input_names.empty() && batch.input_names.size() != batch.inputs.size())
@@ -51,7 +51,7 @@ inline void check_records(const Batch &batch, const std::string &doing) {
   if (batch.records() == 0) throw std::invalid_argument(doing + ": there are no records");
 }
 
-// Throws where records of `batch` do not fit beside those of `before`.
+// Throws if the records of `batch` do not fit beside those of `before`.
 inline void check_same_form(const Batch &before, const Batch &batch, const std::string &doing) {
   if (before.input_names != batch.input_names)
     throw std::invalid_argument(doing + ": its inputs have other names than those before");
@@ -73,7 +73,7 @@ inline void check_same_form(const Batch &before, const Batch &batch, const std::
   }
 }
 
-// Copies the records of batches of one form; one alone is given back as it is.
+// Copies the records of batches of one form. A single batch is returned unchanged.
 [[nodiscard]] inline Batch join(const std::vector<Batch> &batches) {
   if (batches.size() == 1) return batches[0];
   Batch joined;

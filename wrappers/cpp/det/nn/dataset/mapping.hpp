@@ -1,4 +1,4 @@
-// Elements that a function changes, or that are made ahead.
+// Changes elements with a function, or makes them ahead.
 #pragma once
 
 #include <det/detail/ordered_workers.hpp>
@@ -8,20 +8,20 @@ namespace det {
 inline namespace v1 {
 namespace nn {
 
-// What map() does to an element.
+// The function that map() applies to an element.
 using BatchFunction = std::function<Batch(Batch)>;
 
 namespace detail {
 
 class MappedElements : public Elements {
  public:
-  // Without workers the function is called by who asks.
+  // Without workers the consumer calls the function.
   MappedElements(ElementsPtr input, std::shared_ptr<const BatchFunction> function, size_t workers)
       : input_(std::move(input)), function_(std::move(function)), worker_count_(workers) {}
 
   std::optional<Batch> next() override {
     if (worker_count_ > 0) {
-      // Twice as many: a batch that takes longer than others does not stop them at once.
+      // Twice the number: a slow batch does not stop the others at once.
       if (!workers_)
         workers_.emplace([this] { return take(); },
                          [this](const Numbered &one) { return map(one); }, worker_count_,
@@ -61,7 +61,7 @@ class MappedElements : public Elements {
   size_t worker_count_;
   int64_t count_ = 0;
   std::optional<det::detail::OrderedWorkers<Numbered, Batch>>
-      workers_;  // the last: they use what is above
+      workers_;  // the last member, because the threads use those above
 };
 
 class PrefetchedElements : public Elements {
@@ -82,7 +82,7 @@ class PrefetchedElements : public Elements {
   ElementsPtr input_;
   size_t room_;
   std::optional<det::detail::OrderedWorkers<Batch, Batch>>
-      worker_;  // the last: it uses what is above
+      worker_;  // the last member, because the thread uses those above
 };
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-// Elements of a dataset as bytes, all of one size.
+// Converts elements of a dataset to bytes of one size.
 #pragma once
 
 #include <det/nlohmann_json.hpp>
@@ -9,7 +9,7 @@ inline namespace v1 {
 namespace nn {
 namespace detail {
 
-// How a single record lies in memory: types and shapes of its arrays, one after the other.
+// The form of a single record in memory: types and shapes of its arrays, one after the other.
 class RecordLayout {
  public:
   explicit RecordLayout(const Batch &record) {
@@ -23,7 +23,7 @@ class RecordLayout {
             {{"dtype", static_cast<int>(array.dtype())}, {"shape", array.shape()}});
     }
   }
-  // What text() gave.
+  // `text` is the result of text().
   explicit RecordLayout(const std::string &text) : layout_(nlohmann::json::parse(text)) {}
 
   [[nodiscard]] std::string text() const { return layout_.dump(); }

@@ -1,4 +1,4 @@
-// One pass after another, of a dataset or of two.
+// Goes through a dataset several times, or through two.
 #pragma once
 
 #include <det/nn/dataset/elements.hpp>
@@ -12,7 +12,7 @@ namespace detail {
 
 class RepeatedElements : public Elements {
  public:
-  // Each pass has a number of its own, also below another repetition.
+  // Each pass has a separate number, also below another repetition.
   RepeatedElements(Open open, std::optional<int64_t> times, uint64_t pass)
       : open_(std::move(open)), times_(times), first_pass_(pass << 32U) {}
 
@@ -38,7 +38,7 @@ class RepeatedElements : public Elements {
   }
 
  private:
-  // Whether there is a pass, begun now or before.
+  // Returns true if there is a pass, begun now or before.
   bool begin() {
     if (times_ && done_ >= *times_) return false;
     if (input_ == nullptr) {
@@ -87,7 +87,7 @@ class ConcatenatedElements : public Elements {
   ElementsPtr first_, second_;
 };
 
-// Elements in memory, once a pass over them has come to its end.
+// Elements in memory, once a pass over them is complete.
 struct Cache {
   std::mutex mutex;
   std::shared_ptr<const std::vector<Batch>> elements;
@@ -100,7 +100,7 @@ class CachedElements : public Elements {
       const std::lock_guard<std::mutex> lock(cache_->mutex);
       elements_ = cache_->elements;
     }
-    // Always the first pass: what is kept must not hang on who came first.
+    // Always the first pass. The kept elements must not depend on the first caller.
     if (elements_ == nullptr) input_ = open(0);
   }
 

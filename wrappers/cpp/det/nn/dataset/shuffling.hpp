@@ -1,4 +1,4 @@
-// Elements in another order.
+// Gives elements in another order.
 #pragma once
 
 #include <det/nn/dataset/elements.hpp>
@@ -10,7 +10,7 @@ inline namespace v1 {
 namespace nn {
 namespace detail {
 
-// Always one of the next `room` elements, at random.
+// Always gives one of the next `room` elements, at random.
 class ShuffledElements : public Elements {
  public:
   ShuffledElements(ElementsPtr input, size_t room, uint64_t seed, uint64_t pass)
@@ -25,7 +25,7 @@ class ShuffledElements : public Elements {
       else is_over_ = true;
     }
     if (waiting_.empty()) return std::nullopt;
-    // Not a std::uniform_int_distribution, whose numbers are not the same everywhere.
+    // A std::uniform_int_distribution does not give the same numbers everywhere.
     std::swap(waiting_[random_() % waiting_.size()], waiting_.back());
     std::optional<Batch> element = std::move(waiting_.back());
     waiting_.pop_back();
