@@ -6,8 +6,9 @@
  * `det_core_options.log_queue`. The lines of a core then wait in the queue, and the library never
  * waits for the host.
  *
- * A queue holds up to 8 MiB. The library drops further lines, and one line has their number. Several cores
- * may share a queue. It is thread-safe. A single thread that takes lines gets them in order.
+ * A queue holds up to 8 MiB. The library drops further lines, and one line has their number.
+ * Several cores may share a queue. It is thread-safe. A single thread that takes lines gets them in
+ * order.
  */
 #ifndef DET_LOG_H
 #define DET_LOG_H
