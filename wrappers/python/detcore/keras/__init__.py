@@ -1,4 +1,8 @@
-"""Trials of tf.keras: a class says what model and what data, the rest is done for it."""
+"""Trains models of tf.keras as trials.
+
+You write a class with a model and its data. Training, validation, checkpoints and the search are
+done for it.
+"""
 
 from detcore.keras import callbacks
 from detcore.keras._context import TFKerasExperimentalContext, TFKerasTrialContext

@@ -1,4 +1,4 @@
-"""NumPy arrays as batches."""
+"""Makes batches from NumPy arrays."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from detcore.trial import CheckFailedError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# Calling Python costs as much as a batch of a small model: it is asked for so many indices at once.
+# The number of indices that one call of Python gives. A call costs as much as a small batch.
 _INDICES_AT_ONCE = 4096
 
 
 class Arrays:
-    """Arrays of the same number of rows, in batches of `batch_size` rows; the last may be shorter.
-    `x` and `y` are arrays, or lists or dicts of arrays."""
+    """Arrays of the same number of rows, in batches of `batch_size` rows. The last may be shorter.
+
+    `x` and `y` are arrays, or lists or dicts of arrays.
+    """
 
     def __init__(self, x: Any, y: Any, sample_weight: Any, batch_size: int) -> None:
         self._rows = _rows(x)
@@ -44,7 +46,8 @@ class Arrays:
         return -(-self._rows // self._batch_size)
 
     def of_epochs(self, epochs: Iterable[list[int]]) -> Any:
-        """A tf.data.Dataset of the batches whose indices endless `epochs` give. Read once."""
+        """Returns a tf.data.Dataset of the batches that endless `epochs` name. It can be read
+        once."""
         indices = itertools.chain.from_iterable(epochs)
 
         def some() -> Iterator[Any]:
@@ -55,7 +58,7 @@ class Arrays:
         return self._batches(tf.data.Dataset.from_generator(some, output_signature=spec).unbatch())
 
     def of_indices(self, indices: Iterable[int]) -> Any:
-        """A tf.data.Dataset of these batches."""
+        """Returns a tf.data.Dataset of these batches."""
         return self._batches(tf.data.Dataset.from_tensor_slices(np.asarray(indices, np.int64)))
 
     def _batches(self, indices: Any) -> Any:
@@ -77,7 +80,7 @@ def _rows(part: Any) -> int:
 
 
 def _structure(part: Any) -> Any:
-    """As fit() would take it; tf.data would make one tensor of a list."""
+    """Converts lists to the form that fit() takes. tf.data would make one tensor of a list."""
     if isinstance(part, list):
         part = tuple(part)
     return tf.nest.map_structure(_tensor, part)

@@ -1,4 +1,4 @@
-"""The states of callbacks in checkpoints."""
+"""Keeps the states of callbacks in checkpoints."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from detcore.keras.callbacks import Callback
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# Callbacks that depend on configure_fit(): their states may be left.
+# Callbacks that configure_fit() adds: their states may remain unused.
 _INTERNAL = ("Progress#", "History#")
 
 
 def get(callbacks: Sequence[Any]) -> dict[str, Any]:
-    """Of those that keep one."""
+    """Returns the states of callbacks that keep one."""
     return {key: callback.get_state() for key, callback in _named(callbacks)}
 
 
 def load(callbacks: Sequence[Any], states: Any, running: Sequence[Any]) -> None:
-    """Each gets its own again. `running` are those of `callbacks` that this rank calls."""
+    """Gives each callback its state. `running` are those of `callbacks` that this rank calls."""
     named = dict(_named(callbacks))
     for key, state in _by_key(callbacks, states).items():
         if key not in named and not key.startswith(_INTERNAL):
@@ -33,7 +33,7 @@ def load(callbacks: Sequence[Any], states: Any, running: Sequence[Any]) -> None:
 
 
 def _by_key(callbacks: Sequence[Any], states: Any) -> dict[str, Any]:
-    if isinstance(states, list):  # of the original: one for each callback, by position
+    if isinstance(states, list):  # Determined's: one for each callback, by position
         if len(states) == len(callbacks) + 1 and _is_of_profiler(states[-1]):
             states = states[:-1]
         if len(states) != len(callbacks):
@@ -48,12 +48,13 @@ def _by_key(callbacks: Sequence[Any], states: Any) -> dict[str, Any]:
 
 
 def _is_of_profiler(state: Any) -> bool:
-    """Up to 0.19 the original had a callback of its own behind all others, which ours needs not."""
+    """Recognises the state of a callback that Determined up to 0.19 had after all others."""
     return isinstance(state, dict) and state.keys() == {"total_batch"}
 
 
 def _named(callbacks: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """By class and occurrence: another callback more or less shifts nothing."""
+    """Names callbacks by class and occurrence, so that one more or less does not shift the
+    others."""
     seen: collections.Counter[str] = collections.Counter()
     for callback in callbacks:
         if isinstance(callback, Callback):

@@ -1,4 +1,4 @@
-"""What a checkpoint of a TFKerasTrial holds."""
+"""Saves and restores the files of a TFKerasTrial."""
 
 from __future__ import annotations
 
@@ -27,15 +27,17 @@ WEIGHTS = "determined-keras-model-weights"
 OPTIMIZERS = "determined-keras-optimizer-weights.h5"
 CALLBACKS = "determined-callbacks.v1.pkl"
 _LAYERS = "keras_layer_rng_states"
-# Of older releases: model and optimizer as one file.
+# Older releases have the model and its optimizer in one file.
 WHOLE_MODEL = "determined-keras-model.h5"
 OLDEST_MODEL = "determined-keras-model"
 _UNFIT = "the checkpoint does not fit the model of this trial"
 
 
 class Checkpoint:
-    """Writes one, and reads one, also of the original. Names and layout are those of the original,
-    whose loader reads ours."""
+    """Writes and reads the checkpoints of a trial. It also reads those of Determined.
+
+    Names and layout are those of Determined, so that its loader reads them too.
+    """
 
     def __init__(
         self,
@@ -52,11 +54,12 @@ class Checkpoint:
         self._trial_class = trial_class
 
     def random_state(self) -> dict[str, Any]:
-        """Of this rank, for save()."""
+        """Returns the random state of this rank, for save()."""
         return {**_random_state.get(), _LAYERS: _layer_random.get(self._model)}
 
     def save(self, path: pathlib.Path, random_states: list[dict[str, Any]]) -> None:
-        """On the chief. Callbacks may add files, which must find theirs written."""
+        """Saves the trial, on the chief. Callbacks may add files, and must find the other files
+        complete."""
         self._model.save_weights(str(path / WEIGHTS), save_format="tf")
         optimizers = self._context._optimizers()
         _optimizer_weights.save(path / OPTIMIZERS, optimizers, self._model, path / WEIGHTS)
@@ -77,7 +80,7 @@ class Checkpoint:
         (path / LOAD_DATA).write_bytes(encode(load_data, LOAD_DATA))
 
     def restore(self, path: pathlib.Path) -> None:
-        """On every rank, before training begins."""
+        """Restores the trial, on every rank, before training begins."""
         check_trial_type(path, TRIAL_TYPE)
         tell_other_release(path)
         self._restore_model(path)
@@ -86,10 +89,10 @@ class Checkpoint:
         if random.exists():
             states = read(random)
             _random_state.load(states)
-            if _LAYERS in states:  # not in those of the original
+            if _LAYERS in states:  # missing in Determined's
                 _layer_random.load(self._model, states[_LAYERS])
         else:
-            _log.warning("The checkpoint has no %s: random numbers begin anew.", RANDOM)
+            _log.warning("The checkpoint has no %s: random numbers start anew.", RANDOM)
         if (path / CALLBACKS).exists():
             self._multiplexer.restore(read(path / CALLBACKS))
         if (path / SEQUENCER).exists():
@@ -107,10 +110,11 @@ class Checkpoint:
             _optimizer_weights.load(path / OPTIMIZERS, optimizers, self._model, path / WEIGHTS)
 
     def _load_weights(self, path: pathlib.Path) -> None:
-        """CheckFailedError: they are another model's, of which Keras would take what fits."""
+        """Loads the weights. CheckFailedError if they are of another model, of which Keras would
+        load a part."""
         if not path.with_suffix(".index").exists():
             raise CheckFailedError(
-                f"the checkpoint has no {WEIGHTS}: it is that of no {TRIAL_TYPE}"
+                f"the checkpoint has no {WEIGHTS}: it is not that of a {TRIAL_TYPE}"
             )
         try:
             self._model.load_weights(str(path))
@@ -123,7 +127,7 @@ class Checkpoint:
 
 
 def _is_restored(weight: Any) -> bool:
-    # In mixed precision the one that is restored may be inside of another. Releases that count
-    # otherwise are believed.
+    # In mixed precision the restored optimizer may be inside another one. Releases that count in
+    # another way are trusted.
     both = (weight, getattr(weight, "_variable", weight))
     return any(getattr(one, "_update_uid", 0) >= 0 for one in both)

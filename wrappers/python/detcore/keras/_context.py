@@ -1,4 +1,4 @@
-"""What a TFKerasTrial is given when it is made."""
+"""The context that a TFKerasTrial gets when it is made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOT_GIVEN: Any = object()
 
 @dataclasses.dataclass
 class FitOptions:
-    """What configure_fit() collects."""
+    """The options that configure_fit() collects."""
 
     verbose: bool = True
     class_weight: Any = None
@@ -34,11 +34,12 @@ class FitOptions:
 
 
 class TFKerasExperimentalContext(DatasetCaching):
-    """What a context gives under `experimental`."""
+    """Caches slow datasets: `context.experimental`."""
 
 
 class TFKerasTrialContext(TrialContext):
-    """TrialContext, and what a trial passes its model, its optimizers and its datasets through."""
+    """The context of a TFKerasTrial. A trial passes its model, optimizers and datasets through
+    it."""
 
     _trial = "TFKerasTrial"
 
@@ -61,7 +62,10 @@ class TFKerasTrialContext(TrialContext):
         shuffle: bool | None = None,
         validation_steps: Any = _NOT_GIVEN,
     ) -> None:
-        """Parameters of `model.fit()`, with its meanings. What a call does not give stays."""
+        """Sets arguments of `model.fit()`. They mean the same as in Keras.
+
+        Arguments that a call leaves out keep their values.
+        """
         given = {
             "verbose": verbose,
             "workers": workers,
@@ -77,8 +81,16 @@ class TFKerasTrialContext(TrialContext):
             setattr(self._fit, name, value)
 
     def wrap_dataset(self, dataset: Any, shard_dataset: bool = True) -> Any:
-        """For every tf.data.Dataset, as soon as it is made: each rank gets its share of it. Without
-        `shard_dataset` the trial itself sees to it that ranks are fed differently."""
+        """Gives each rank its share of a tf.data.Dataset. Call it for each one, as soon as it is
+        made.
+
+        Args:
+            dataset: The dataset.
+            shard_dataset: False: each rank gets the whole dataset, and your trial divides it.
+
+        Returns:
+            The dataset to use instead.
+        """
         if not self.env.managed_training:
             return dataset
         self._dataset_wrapped = True
@@ -86,26 +98,26 @@ class TFKerasTrialContext(TrialContext):
         if size == 1 or not isinstance(dataset, tf.data.Dataset):
             return dataset
         if not shard_dataset:
-            _log.info("each rank gets the whole Dataset, since shard_dataset is False")
+            _log.info("each rank gets the whole Dataset, because shard_dataset is False")
             return dataset
         return dataset.shard(size, self.distributed.rank)
 
     def wrap_optimizer(self, optimizer: Any) -> Any:
-        """For each optimizer of the trial; use what it returns."""
+        """Registers an optimizer of the trial. Use the optimizer that it returns."""
         if not self.env.managed_training:
             return optimizer
         self._wrapped_optimizers.append(optimizer)
         return optimizer
 
     def wrap_model(self, model: Any) -> Any:
-        """For the model, before it is compiled; compile what this returns."""
+        """Registers the model before it is compiled. Compile the model that it returns."""
         if not self.env.managed_training:
             return model
         self._model = model
         return _WrappedModel(self, model)
 
     def _compile(self) -> Any:
-        """The model, compiled as the trial asked for."""
+        """Returns the model, compiled with the trial's arguments."""
         if self._model is None:
             raise CheckFailedError(
                 "build_model() did not call context.wrap_model(); pass the model through it, and "
@@ -120,7 +132,7 @@ class TFKerasTrialContext(TrialContext):
         return self._model
 
     def _optimizers(self) -> list[Any]:
-        """Those that checkpoints keep, in the order in which they were wrapped."""
+        """Returns the optimizers that checkpoints keep, in the order in which they were wrapped."""
         if self._wrapped_optimizers:
             return self._wrapped_optimizers
         _log.info("no optimizer was passed to wrap_optimizer(); taking that of compile()")
@@ -128,8 +140,7 @@ class TFKerasTrialContext(TrialContext):
 
 
 class _WrappedModel:
-    """What wrap_model() returns: a model in all but compile() and fit(), which are noted here for
-    the one who trains."""
+    """The model that wrap_model() returns. It only notes the calls of compile() and fit()."""
 
     def __init__(self, context: TFKerasTrialContext, model: Any) -> None:
         object.__setattr__(self, "_det_context", context)
@@ -152,7 +163,7 @@ class _WrappedModel:
         return self._det_model(*arguments, **options)
 
     def compile(self, *arguments: Any, **options: Any) -> None:
-        """Compiled later, when its optimizers are known."""
+        """Notes the arguments. The model is compiled later, when its optimizers are known."""
         bound = inspect.signature(self._det_model.compile).bind(*arguments, **options)
         bound.apply_defaults()
         at_once = bound.arguments.get("steps_per_execution")
@@ -172,7 +183,7 @@ class _WrappedModel:
     def fit(
         self, x: Any = None, y: Any = None, *, validation_data: Any = None, **options: Any
     ) -> None:
-        """Trains nothing: a trial is trained workload by workload. Wrong calls are refused."""
+        """Trains nothing, because a trial is trained by workloads. It rejects wrong calls."""
         if self._det_context._compile_arguments is None:
             raise InvalidExperimentException(
                 "fit() of a model that was not compiled: call its compile() first"

@@ -26,8 +26,11 @@ _log = logging.getLogger("detcore.keras")
 
 
 class Controller:
-    """One fit() of Keras for the whole trial; validations and checkpoints happen in its callbacks,
-    between two batches. Each rank has one; all are called in step."""
+    """Runs one fit() of Keras for the whole trial.
+
+    Validations and checkpoints happen in its callbacks, between two batches. Each rank has one, and
+    all ranks call each method in step.
+    """
 
     def __init__(
         self,
@@ -72,21 +75,21 @@ class Controller:
             self._model, context, self._multiplexer, workloads, trial_class
         )
         if context.env.latest_checkpoint is not None:
-            _log.info("going on from checkpoint %s", context.env.latest_checkpoint)
+            _log.info("resuming from checkpoint %s", context.env.latest_checkpoint)
             with core.checkpoint.restore_path(context.env.latest_checkpoint) as path:
                 self._checkpoint.restore(path)
         before = []
         if self._distributed.size > 1:
             before = [_ranks.Broadcast(context)]
-        # Ready-made it is used as it is; checking the time of hooks would take some.
+        # Keras uses a ready callback list unchanged. To measure the time of hooks would take time.
         self._callbacks = tf.keras.callbacks.CallbackList(
             [*before, self._multiplexer], model=self._model
         )
         self._callbacks._check_timing = False
 
     def run(self) -> None:
-        """Until there are no more workloads. InvalidHP of training is answered, and raised on every
-        rank."""
+        """Trains until no workload is left. An InvalidHP of training is answered, and raised on
+        every rank."""
         try:
             with until_finished(self._own_failure, self._refuse):
                 self._model.fit(
@@ -104,12 +107,12 @@ class Controller:
                 self._gradients.close()
 
     def _own_failure(self, failure: Exception) -> BaseException:
-        """What a Sequence or another rank made fail, of which Keras has a text only."""
+        """Returns the exception of a Sequence or another rank, of which Keras has only the text."""
         of_ranks = self._gradients.failure if self._gradients is not None else None
         return self._feed.failure or of_ranks or failure
 
     def next_training(self) -> int:
-        """Does what comes before the next training; how many batches that has."""
+        """Does all workloads before the next training, and returns its number of batches."""
         while (workload := self._workloads.next()) is not None:
             self._workload = workload
             self._started = time.monotonic()
@@ -132,7 +135,8 @@ class Controller:
         raise Finished
 
     def average_training(self, batches: list[dict[str, Any]]) -> dict[str, Any]:
-        """Keras' logs are means since the metrics were reset: the last are those of all batches."""
+        """Returns the metrics over all batches. Keras' logs are means since a reset, so it takes
+        the last."""
         if not self._context.env.experiment_config.average_training_metrics_enabled():
             return batches[-1]
         return self._averaged(batches[-1])
@@ -183,7 +187,7 @@ class Controller:
 
     def _evaluate(self) -> dict[str, Any]:
         with self._feed.validation() as (data, steps):
-            # That of graph mode gives what it finds in the order of metrics_names.
+            # In graph mode evaluate() returns values in the order of metrics_names.
             options = {"return_dict": True} if tf.executing_eagerly() else {}
             try:
                 found: Any = self._model.evaluate(
@@ -197,7 +201,7 @@ class Controller:
         return dict(zip(self._model.metrics_names, values))
 
     def _save(self) -> dict[str, Any]:
-        """On the chief; it has the random state of each rank."""
+        """Saves a checkpoint on the chief, with the random state of each rank."""
         _ranks.share_untrained(self._distributed, self._model)
         states = self._distributed.gather(self._checkpoint.random_state())
         if states is None:
@@ -214,7 +218,7 @@ class Controller:
         return {"uuid": storage_id}
 
     def _refuse(self, refusal: InvalidHP) -> None:
-        if not self._is_over:  # where nobody hears it
+        if not self._is_over:  # after the end no rank receives it
             self._respond(refusal)
 
     def _respond(self, response: dict[str, Any] | InvalidHP) -> None:

@@ -1,4 +1,4 @@
-"""The forms of data that build_training_data_loader() and its sister may return."""
+"""Checks the data that data loaders of a trial return."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ _FORMS = """a trial is fed with one of
 
 
 def adapt(data: Any, batch_size: int) -> Any:
-    """`data` as Arrays, Dataset, Sequence or SequenceAdapter; InvalidDataTypeException: none of
-    the accepted forms."""
+    """Returns `data` as Arrays, Dataset, Sequence or SequenceAdapter.
+
+    It raises InvalidDataTypeException for any other form.
+    """
     if isinstance(data, (tf.data.Dataset, tf.keras.utils.Sequence, SequenceAdapter, Arrays)):
         return data
     if not isinstance(data, tuple) or len(data) not in (2, 3):
@@ -55,7 +57,8 @@ def _check_arrays(part: Any, name: str) -> None:
 
 
 def check_wrapped(context: TFKerasTrialContext, *datas: Any) -> None:
-    """That a Dataset went through wrap_dataset(), without which ranks would train the same."""
+    """Checks that a Dataset went through wrap_dataset(). Without it, all ranks would train the same
+    data."""
     is_fed = context.experimental.is_fed(context._dataset_wrapped)
     if any(isinstance(data, tf.data.Dataset) for data in datas) and not is_fed:
         raise InvalidExperimentException(

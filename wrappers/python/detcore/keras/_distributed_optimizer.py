@@ -1,4 +1,4 @@
-"""Optimizers that apply what all ranks computed."""
+"""Makes optimizers apply the gradients of all ranks."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 
 
 def distribute(optimizers: Sequence[Any], in_use: Any, gradients: Gradients) -> None:
-    """Makes each of `optimizers` apply the sums of `gradients`; `in_use` is that of the model."""
+    """Makes each of `optimizers` apply the sums of `gradients`. `in_use` is the model's
+    optimizer."""
     outer = in_use if isinstance(in_use, (list, tuple)) else [in_use]
     for optimizer in optimizers:
-        # One that scales the loss must see what is not finite on any rank.
+        # An optimizer that scales the loss must see values of any rank that are not finite.
         wrapped = [one for one in outer if getattr(one, "inner_optimizer", None) is optimizer]
         for one in wrapped or [optimizer]:
             _make_distributed(one, gradients)
 
 
 def _make_distributed(optimizer: Any, gradients: Gradients) -> None:
-    """In place: whoever has the optimizer has this, too, and finds the class that it was of."""
+    """Changes the optimizer in place, for all who have it. Its class appears to be the same."""
     base = type(optimizer)
 
     def apply_gradients(self: Any, grads_and_vars: Any, *arguments: Any, **options: Any) -> Any:
@@ -53,7 +54,7 @@ def _skip(optimizer: Any) -> Any:
 
 
 def _counted(optimizer: Any, work: Any) -> Any:
-    """Both ways give a tensor of one kind."""
+    """Converts the result of both branches to one kind of tensor."""
 
     def call() -> Any:
         work()

@@ -1,4 +1,4 @@
-"""Batches of a Sequence, read ahead by threads or processes, in order."""
+"""Reads batches of a Sequence ahead, in order, by threads or processes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class Enqueuer:
     """Reads a `tf.keras.utils.Sequence`.
 
-    With `workers` < 1 the thread that consumes reads; else so many threads, or processes with
-    `use_multiprocessing`, which have at most `max_queue_size` batches under way.
+    With `workers` < 1 the consuming thread reads. Else `workers` threads read, or processes with
+    `use_multiprocessing`. They prepare at most `max_queue_size` batches.
     """
 
     def __init__(
@@ -28,17 +28,18 @@ class Enqueuer:
         self._use_multiprocessing = use_multiprocessing
         self._max_queue_size = max_queue_size
         self._pool: concurrent.futures.Executor | None = None
-        #: What reading a batch raised, which TensorFlow would only tell as text.
+        #: The exception of reading a batch. TensorFlow keeps only its text.
         self.failure: BaseException | None = None
 
     def data(self, epochs: Iterable[list[int]]) -> Iterator[Any]:
-        """The batches of these indices; behind each epoch the Sequence is told of its end."""
+        """Yields the batches of these indices. After each epoch it calls the Sequence's
+        on_epoch_end()."""
         try:
             for epoch in epochs:
                 yield from self._read(epoch)
                 self._sequence.on_epoch_end()
                 if self._use_multiprocessing:
-                    self.stop()  # the next processes have what on_epoch_end() changed
+                    self.stop()  # new processes see the changes of on_epoch_end()
         except GeneratorExit:
             raise
         except concurrent.futures.BrokenExecutor:
@@ -54,7 +55,7 @@ class Enqueuer:
             self.stop()
 
     def stop(self) -> None:
-        """Ends threads and processes; a repeat does nothing."""
+        """Ends threads and processes. A second call does nothing."""
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown(wait=True, cancel_futures=True)
@@ -76,7 +77,7 @@ class Enqueuer:
     def _start(self) -> Any:
         if self._use_multiprocessing:
             if self._pool is None:
-                # By fork: most Sequences cannot be pickled.
+                # Processes start by fork, because most Sequences cannot be pickled.
                 self._pool = concurrent.futures.ProcessPoolExecutor(
                     self._workers,
                     multiprocessing.get_context("fork"),

@@ -1,4 +1,4 @@
-"""The data of a trial, as fit() and evaluate() take them."""
+"""Feeds fit() and evaluate() with the data of a trial."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _log = logging.getLogger("detcore.keras")
 
 
 def _check_enough(what: str, data: Any, ranks: int) -> None:
-    """Every rank has a batch of an epoch. What a Dataset has is not known before it is read."""
+    """Checks that every rank has a batch in each epoch. A Dataset is only known after it is
+    read."""
     if not isinstance(data, tf.data.Dataset) and len(data) < ranks:
         raise CheckFailedError(
             f"the {what} data have {len(data)} batches for {ranks} ranks: give more data, a "
@@ -32,8 +33,10 @@ def _check_enough(what: str, data: Any, ranks: int) -> None:
 
 
 class Feed:
-    """Each rank is fed with its share of the batches: of arrays and Sequences by index, of Datasets
-    as the trial divides them."""
+    """Feeds each rank with its share of the batches.
+
+    Arrays and Sequences are divided by index. The trial divides a Dataset.
+    """
 
     def __init__(self, context: TFKerasTrialContext, training: Any, validation: Any) -> None:
         if isinstance(training, SequenceAdapter):
@@ -52,10 +55,11 @@ class Feed:
         self._training = training
         self._validation = validation
         self._enqueuers: list[Enqueuer] = []
-        self._validation_set: Any = None  # takes a while to make, and is read many times
+        self._validation_set: Any = None  # it is slow to make, and is read many times
 
     def training(self) -> Any:
-        """Endless. Arrays and Sequences go on where an earlier process ended, Datasets begin."""
+        """Returns endless data. Arrays and Sequences resume at their place. A Dataset begins
+        anew."""
         options, ranks = self._context._fit, self._context.distributed
         if isinstance(self._training, tf.data.Dataset):
             if options.shuffle:
@@ -78,7 +82,7 @@ class Feed:
 
     @contextlib.contextmanager
     def validation(self) -> Iterator[tuple[Any, int | None]]:
-        """The data, and how many batches of them are evaluated, None for all."""
+        """Yields the data, and the number of batches to evaluate. None: all."""
         limit = 1 if self._context.env.test_mode else None
         if isinstance(self._validation, tf.data.Dataset):
             yield self._validation, limit or self._context._fit.validation_steps
@@ -104,12 +108,12 @@ class Feed:
             use_multiprocessing=options.use_multiprocessing,
             max_queue_size=options.max_queue_size,
         )
-        self._enqueuers = [*self._enqueuers[:1], enqueuer]  # training's, and the latest
+        self._enqueuers = [*self._enqueuers[:1], enqueuer]  # that of training, and the latest
         return enqueuer
 
     @property
     def failure(self) -> BaseException | None:
-        """What a Sequence raised."""
+        """The exception of a Sequence."""
         return next((e.failure for e in self._enqueuers if e.failure is not None), None)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The random numbers that layers draw, as those of Dropout do."""
+"""Keeps the random numbers of layers such as Dropout."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ _log = logging.getLogger("detcore.keras")
 
 
 def use_generators() -> None:
-    """For models that are built from now on: generators whose states can be kept. The operations
-    that Keras takes by default keep theirs to themselves."""
+    """Makes new models use generators whose states can be kept.
+
+    The default operations of Keras do not expose their states.
+    """
     enable = getattr(tf.keras.backend.experimental, "enable_tf_random_generator", None)
     if enable is not None and tf.executing_eagerly():
         enable()
@@ -44,7 +46,7 @@ def _generators(model: Any) -> Iterator[Any]:
         numbers = getattr(layer, "_random_generator", None)
         if numbers is None:
             continue
-        if hasattr(numbers, "_maybe_init"):  # that of a layer which was not called yet
+        if hasattr(numbers, "_maybe_init"):  # the generator of a layer that was not called yet
             numbers._maybe_init()
         if getattr(numbers, "_generator", None) is not None:
             yield numbers._generator

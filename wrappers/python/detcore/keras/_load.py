@@ -1,4 +1,4 @@
-"""A trained model out of a checkpoint."""
+"""Loads a trained model from a checkpoint."""
 
 from __future__ import annotations
 
@@ -33,10 +33,16 @@ class _Saved(NamedTuple):
 
 
 def load_model_from_checkpoint_path(path: str, tags: list[str] | None = None) -> Any:
-    """The model of a TFKerasTrial, with its weights, as its author's code in the checkpoint builds
-    it. `path` is where the checkpoint was downloaded to; `tags` is not looked at.
+    """Returns the model of a TFKerasTrial with its weights.
 
-    Runs that code. AssertionError: it is no such checkpoint, and why.
+    It runs the author's code in the checkpoint, which builds the model.
+
+    Args:
+        path: The directory into which the checkpoint was downloaded.
+        tags: Ignored.
+
+    Raises:
+        AssertionError: It is not a checkpoint of a TFKerasTrial. The message has the reason.
     """
     folder = pathlib.Path(path)
     saved = _saved(folder)
@@ -56,7 +62,7 @@ def load_model_from_checkpoint_path(path: str, tags: list[str] | None = None) ->
         context = TFKerasTrialContext(environment_of(saved.config, saved.hparams))
         model = trial(context).build_model()
     status = model.load_weights(str(folder / saved.weights))
-    if status is not None:  # of an optimizer nothing is asked
+    if status is not None:  # nothing is known about an optimizer
         status.expect_partial()
     return model
 

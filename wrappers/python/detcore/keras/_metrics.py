@@ -1,4 +1,4 @@
-"""Logs of Keras as metrics to report."""
+"""Converts logs of Keras to metrics that can be reported."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-# Older releases of Keras say these about the batch.
+# Older releases of Keras log these facts about the batch.
 _OF_THE_BATCH = ("batch", "size")
 
 
 def numbers(logs: dict[str, Any]) -> dict[str, Any]:
-    """Waits for tensors to be computed; scalars become numbers of Python."""
+    """Waits until tensors are computed, and converts scalars to numbers of Python."""
     return {name: _number(value) for name, value in logs.items() if name not in _OF_THE_BATCH}
 
 

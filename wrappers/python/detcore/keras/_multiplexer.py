@@ -1,4 +1,4 @@
-"""One callback of Keras that makes workloads of its batches."""
+"""One callback of Keras that turns its batches into workloads."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 class _Progress:
     epoch: int = 0
     want_epoch_begin: bool = True
-    #: Trained of this epoch.
+    #: The batches of this epoch that were trained.
     epoch_batches: int = 0
     latest_training_metrics: dict[str, Any] = dataclasses.field(default_factory=dict)
     total_batches: int = 0
 
 
 class Workloads(Protocol):
-    """What happens between two batches: a Controller."""
+    """The work between two batches, which a Controller does."""
 
     def next_training(self) -> int: ...
     def average_training(self, batches: list[dict[str, Any]]) -> dict[str, Any]: ...
@@ -36,12 +36,12 @@ class Workloads(Protocol):
 class Multiplexer(tf.keras.callbacks.Callback):  # type: ignore[misc]
     """Calls the trial's callbacks, all of them at each point, in this order:
 
-    on_train_begin, load_state,
-    { on_epoch_begin?, on_train_workload_begin?, on_train_batch_begin, on_train_batch_end,
-      on_epoch_end?, on_train_workload_end?, [on_test_*], [get_state, on_checkpoint_end] }*,
-    on_train_end
+        on_train_begin, load_state,
+        { on_epoch_begin?, on_train_workload_begin?, on_train_batch_begin, on_train_batch_end,
+          on_epoch_end?, on_train_workload_end?, [on_test_*], [get_state, on_checkpoint_end] }*,
+        on_train_end
 
-    Epochs are those of `batches_per_epoch`; those of Keras never end.
+    An epoch has `batches_per_epoch` batches. The epochs of Keras never end.
     """
 
     _supports_tf_logs = True  # tensors become numbers at the end of a workload
@@ -67,7 +67,7 @@ class Multiplexer(tf.keras.callbacks.Callback):  # type: ignore[misc]
         self._restored: dict[str, Any] | None = None
         self._requested = 0
         self._batch_logs: list[dict[str, Any]] = []
-        #: Batches of the present validation, or the last.
+        #: The batches of the current validation, or the last one.
         self.tested = 0
         self._hooks = {
             name: list(_hooks(self._callbacks, name))
@@ -82,7 +82,7 @@ class Multiplexer(tf.keras.callbacks.Callback):  # type: ignore[misc]
             callback.set_model(model)
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Takes effect behind on_train_begin, which sets callbacks to their beginning."""
+        """Keeps the state until after on_train_begin, which resets the callbacks."""
         self._restored = state
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
@@ -113,7 +113,7 @@ class Multiplexer(tf.keras.callbacks.Callback):  # type: ignore[misc]
             progress.want_epoch_begin = True
         if len(self._batch_logs) == self._requested:
             self._end_workload()
-        # Before fit() looks, which would leave in the middle of a workload.
+        # It comes before fit() looks, which would leave in the middle of a workload.
         self.check_stop()
 
     def _end_workload(self) -> None:
@@ -127,7 +127,7 @@ class Multiplexer(tf.keras.callbacks.Callback):  # type: ignore[misc]
         self._requested = self._controller.next_training()
 
     def check_stop(self) -> None:
-        """A callback that stops training stops the trial, behind the workload it is in."""
+        """Stops the trial after the current workload, if a callback stopped training."""
         if self.model.stop_training:
             self.model.stop_training = False
             self._controller.request_stop()
@@ -144,7 +144,8 @@ class Multiplexer(tf.keras.callbacks.Callback):  # type: ignore[misc]
         self._call_batch("test_batch_end", batch, logs)
 
     def end_test(self, metrics: dict[str, Any]) -> None:
-        """on_test_end: when the metrics of all ranks are known, which is later than Keras ends."""
+        """Calls on_test_end when the metrics of all ranks are known. That is later than in
+        Keras."""
         self._call("on_test_end", metrics)
         self.check_stop()
 
@@ -165,7 +166,7 @@ class Multiplexer(tf.keras.callbacks.Callback):  # type: ignore[misc]
         self.check_stop()
 
     def end(self) -> None:
-        """on_train_end: when there is nothing more to do."""
+        """Calls on_train_end when nothing more is to do."""
         self._call("on_train_end", {})
 
     def get_state(self) -> dict[str, Any]:
@@ -186,7 +187,10 @@ class Multiplexer(tf.keras.callbacks.Callback):  # type: ignore[misc]
                 getattr(callback, name)(*arguments)
 
     def _call_batch(self, name: str, batch: int, logs: dict[str, Any]) -> dict[str, Any]:
-        """Tensors become numbers for the first callback that wants those. What `logs` are then."""
+        """Calls the callbacks. Tensors become numbers for the first one that wants numbers.
+
+        It returns `logs` in that form.
+        """
         as_numbers = not logs
         for hook, takes_tensors in self._hooks[name]:
             if not takes_tensors and not as_numbers:
@@ -199,7 +203,7 @@ _MODES = ("train", "test", "predict")
 
 
 def _hooks(callbacks: Sequence[Any], name: str) -> Iterator[tuple[Callable[..., None], bool]]:
-    """Those that do something, and whether they take tensors."""
+    """Yields the hooks that do something, and True for those that take tensors."""
     end = name.rpartition("_")[2]
     for callback in callbacks:
         names = [f"on_{name}"] + [f"on_batch_{end}"] * name.startswith("train")

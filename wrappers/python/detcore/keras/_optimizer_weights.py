@@ -1,4 +1,4 @@
-"""The variables of optimizers, as a file of HDF5 in the layout of Keras."""
+"""Keeps the variables of optimizers in a file of HDF5, in the layout of Keras."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ATTRIBUTE_BYTES = 64_000
 
 
 class _About(NamedTuple):
-    """All of an optimizer but the values of its variables."""
+    """Everything of an optimizer except the values of its variables."""
 
     learning_rate: float | None
     built_for: tuple[int, ...]
@@ -32,9 +32,12 @@ class _About(NamedTuple):
 
 
 def save(path: pathlib.Path, optimizers: Sequence[Any], model: Any, weights: pathlib.Path) -> None:
-    """A group optimizer-<i> for each. Beside what Keras keeps: the learning rate, and which of the
-    model's variables the optimizer was built for. What `weights`, the file of the model's, has of
-    its optimizer is not written again, only where it is: that halves the time."""
+    """Saves each optimizer as a group optimizer-<i>.
+
+    Beside Keras' own facts it keeps the learning rate, and the variables of the model that the
+    optimizer was built for. `weights` is the file of the model. Values that are there are not
+    written again, only their place is. That halves the time.
+    """
     import h5py  # comes with TensorFlow
 
     there = tf.train.load_checkpoint(str(weights)).get_variable_to_dtype_map()
@@ -65,8 +68,10 @@ def _about(optimizer: Any, model: Any, there: Container[str]) -> _About:
 
 @functools.lru_cache(maxsize=1)
 def _without_values(abouts: tuple[_About, ...]) -> bytes:
-    """The file. Most checkpoints of a run have the same, and HDF5 takes as long for it as a small
-    model for its weights."""
+    """Returns the file without values. Most checkpoints of a run have the same one.
+
+    HDF5 takes as long for it as a small model takes for its weights.
+    """
     import h5py
 
     image = io.BytesIO()
@@ -86,14 +91,17 @@ def _without_values(abouts: tuple[_About, ...]) -> bytes:
 
 
 def load(path: pathlib.Path, optimizers: Sequence[Any], model: Any, weights: pathlib.Path) -> None:
-    """What does not fit is told, and that optimizer begins anew: a trial may go on with another."""
-    # As yet: its own optimizer comes with its weights.
+    """Loads the optimizers. One that does not fit starts anew, with a warning.
+
+    A trial may resume with another optimizer.
+    """
+    # Only until now: its own optimizer comes with its weights.
     if not model.built or not model.trainable_variables:
         return
     import h5py
 
     with h5py.File(path, "r") as file:
-        if _GROUP in file:  # of a whole model
+        if _GROUP in file:  # the file of a whole model
             _load(file, optimizers[0], model, weights)
         for number, optimizer in enumerate(optimizers):
             if f"optimizer-{number}" in file:
@@ -126,8 +134,7 @@ def _values(group: Any, weights: pathlib.Path) -> list[Any]:
 
 
 def _keys(optimizer: Any, variables: list[Any]) -> list[str]:
-    """Under which a checkpoint of TensorFlow has them, as it tracks them; [] where that is not
-    known."""
+    """Returns the names of variables in a checkpoint of TensorFlow. [] if they are not known."""
     tracked = getattr(optimizer, "_variables", None)
     if _is_legacy(optimizer) or not isinstance(tracked, (list, tuple)):
         return []
@@ -140,7 +147,7 @@ def _keys(optimizer: Any, variables: list[Any]) -> list[str]:
 
 
 def _put_texts(group: Any, name: str, texts: Sequence[str]) -> None:
-    """An attribute has at most 64 KiB: as Keras, in several where that is too little."""
+    """Writes an attribute of texts. One has at most 64 KiB, so it may take several, as in Keras."""
     encoded = [text.encode() for text in texts]
     most = max(1, _ATTRIBUTE_BYTES // max(map(len, encoded)))
     if len(encoded) <= most:
@@ -166,7 +173,7 @@ def _is_legacy(optimizer: Any) -> bool:
 
 
 def variables_of(optimizer: Any) -> list[Any]:
-    """Those that there are as yet, but for its learning rate."""
+    """Returns the variables that the optimizer has now, except its learning rate."""
     if _is_legacy(optimizer):
         return list(optimizer.weights)
     variables = optimizer.variables
@@ -184,7 +191,7 @@ def _set(optimizer: Any, values: list[Any]) -> None:
 
 
 def values_of(variables: Sequence[Any]) -> list[Any]:
-    """Arrays; without eager execution a session has them."""
+    """Returns the values as arrays. Without eager execution they are in a session."""
     found: list[Any] = tf.keras.backend.batch_get_value(variables)
     return found
 
@@ -194,7 +201,7 @@ def assign(variables: Sequence[Any], values: Sequence[Any]) -> None:
 
 
 def learning_rate_of(optimizer: Any) -> Any:
-    """Its variable, None where it follows a schedule."""
+    """Returns the variable of the learning rate. None if it follows a schedule."""
     rate = getattr(optimizer, "_learning_rate", None)
     if _is_legacy(optimizer):
         rate = optimizer.learning_rate
@@ -215,7 +222,7 @@ def _among(variables: Any, numbers: Any) -> Any:
 
 
 def build(optimizer: Any, variables: Any) -> None:
-    """Makes the variables that it has for these; those that there are stay as they are."""
+    """Makes the optimizer's variables for these. Existing ones stay unchanged."""
     if _is_legacy(optimizer):
         _ = optimizer.iterations
         optimizer._create_all_weights(variables)

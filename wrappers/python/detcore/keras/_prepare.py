@@ -1,4 +1,4 @@
-"""The steps from a trial's class to what a controller trains."""
+"""Prepares a trial for its controller."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _log = logging.getLogger("detcore.keras")
 
 
 class Builder(Protocol):
-    """What makes the parts of a training: a TFKerasTrial."""
+    """The part of a TFKerasTrial that builds its model and its data."""
 
     def __init__(self, context: Any) -> None: ...
     def build_model(self) -> Any: ...
@@ -30,14 +30,14 @@ class Builder(Protocol):
 
 
 def seed(trial_seed: int) -> None:
-    """The same on every rank, so that the same model is built."""
+    """Seeds all generators, the same on every rank, so that all ranks build the same model."""
     tf.keras.backend.clear_session()
     _random_state.seed(trial_seed)
     _layer_random.use_generators()
 
 
 def devices(session_config: Any, local_rank: int) -> None:
-    """One GPU for each rank of a machine, with memory taken as it is needed."""
+    """Gives each rank of a machine one GPU. Its memory is taken when needed."""
     if not tf.executing_eagerly():
         session_config.gpu_options.allow_growth = True
         session_config.gpu_options.visible_device_list = str(local_rank)
@@ -59,13 +59,13 @@ def data(trial: Builder, context: TFKerasTrialContext) -> tuple[Any, Any]:
 
 
 def batches_per_epoch(context: TFKerasTrialContext) -> int | None:
-    """None: epochs never end, for nobody said how long they are."""
+    """Returns the batches of an epoch. None: its length is not configured, so epochs never end."""
     records = context.env.experiment_config.get_records_per_epoch()
     return max(records // context.get_global_batch_size(), 1) if records else None
 
 
 def callbacks(trial: Builder, context: TFKerasTrialContext) -> list[Any]:
-    """Of the trial, and those that every trial has."""
+    """Returns the callbacks of the trial, and those that every trial has."""
     given = trial.keras_callbacks() or []
     if not isinstance(given, list):
         raise CheckFailedError(
@@ -87,11 +87,11 @@ def _check_epoch_end(callback: Any) -> None:
     name = type(callback).__name__
     if isinstance(callback, Callback):
         raise AssertionError(
-            f"{name} defines on_epoch_end(), and when an epoch ends is not known: set "
+            f"{name} defines on_epoch_end(), and the length of an epoch is not known: set "
             "records_per_epoch in the experiment configuration"
         )
     _log.warning(
-        "on_epoch_end() of %s is never called, since when an epoch ends is not known: set "
+        "on_epoch_end() of %s is never called, because the length of an epoch is not known: set "
         "records_per_epoch in the experiment configuration",
         name,
     )

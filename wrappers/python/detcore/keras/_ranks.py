@@ -1,4 +1,4 @@
-"""What the ranks of a trial agree on."""
+"""Gives all ranks of a trial the same variables."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 
 class Broadcast(tf.keras.callbacks.Callback):  # type: ignore[misc]
-    """Gives all ranks the weights of rank 0, and what its optimizers have: before training begins,
-    or behind the first batch of a model that has no weights before it."""
+    """Gives all ranks the weights of rank 0 and the state of its optimizers.
+
+    It does so before training begins, or after the first batch for a model that builds its weights
+    there.
+    """
 
     _supports_tf_logs = True
 
@@ -50,20 +53,22 @@ class Broadcast(tf.keras.callbacks.Callback):  # type: ignore[misc]
 
 
 def share_untrained(distributed: DistributedContext, model: Any) -> None:
-    """Gives all ranks those variables of rank 0 that are not trained, such as the moving means of a
-    BatchNormalization, which follow from what each rank has seen: they are what a checkpoint has,
-    so that what comes behind it is as behind a restart. All ranks in step."""
+    """Gives all ranks the untrained variables of rank 0. All ranks call it in step.
+
+    An example are the moving means of a BatchNormalization, which depend on the data of each rank.
+    A checkpoint has those of rank 0. So training after it is the same with and without a restart.
+    """
     if distributed.size > 1 and model.built:
         _broadcast(distributed, model.non_trainable_variables)
 
 
 def _broadcast(distributed: DistributedContext, variables: Sequence[Any]) -> None:
-    """The values of rank 0; the variables are known to be the same on all ranks."""
+    """Broadcasts the values of rank 0. The variables are known to be the same on all ranks."""
     variables = [variable for variable in variables if variable.dtype.base_dtype != tf.string]
     if not variables:
         return
     values = [np.array(value) for value in values_of(variables)]
-    # By number: a model that was built before, on one rank only, shifts the names of Keras.
+    # Names are numbers: an earlier model on one rank only would shift the names of Keras.
     broadcast_arrays(distributed, {str(number): value for number, value in enumerate(values)})
     if distributed.rank > 0:
         assign(variables, values)

@@ -1,4 +1,4 @@
-"""The old way of giving a Sequence with options of fit()."""
+"""The old way to return a Sequence with options of fit()."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from typing import Any
 
 
 class SequenceAdapter:
-    """A `tf.keras.utils.Sequence` and how it is read. Deprecated: return the Sequence itself, and
-    give the options to `context.configure_fit()`. Those of validation data are not looked at."""
+    """A `tf.keras.utils.Sequence` with options to read it. It is deprecated.
+
+    Return the Sequence itself, and give the options to `context.configure_fit()`. Options of
+    validation data are ignored.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""TensorFlow, as the modules of this package import it."""
+"""Imports TensorFlow for the modules of this package."""
 
 from __future__ import annotations
 

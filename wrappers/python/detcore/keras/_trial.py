@@ -1,4 +1,4 @@
-"""What the author of a trial writes."""
+"""The base class of trials of tf.keras."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class TFKerasTrial(Trial):
-    """A model and its data; training, validation, checkpoints and the search are done for it."""
+    """A model of tf.keras and its data. Derive your trial from it.
+
+    Training, validation, checkpoints and the search are done for the trial.
+    """
 
     trial_context_class = TFKerasTrialContext
     trial_controller_class = Controller
@@ -27,22 +30,28 @@ class TFKerasTrial(Trial):
 
     @abc.abstractmethod
     def build_model(self) -> Any:
-        """A `tf.keras.Model` that went through `context.wrap_model()` and is then compiled."""
+        """Returns the model.
+
+        It is a `tf.keras.Model` from `context.wrap_model()` that you have compiled.
+        """
 
     @abc.abstractmethod
     def build_training_data_loader(self) -> InputData:
-        """(x, y) or (x, y, sample_weight) of NumPy arrays or of lists or dicts of such, a
-        `tf.data.Dataset` that went through `context.wrap_dataset()`, or a
-        `tf.keras.utils.Sequence`."""
+        """Returns the training data in one of these forms:
+
+        - (x, y) or (x, y, sample_weight), of NumPy arrays or of lists or dicts of such;
+        - a `tf.data.Dataset` from `context.wrap_dataset()`;
+        - a `tf.keras.utils.Sequence`.
+        """
 
     @abc.abstractmethod
     def build_validation_data_loader(self) -> InputData:
-        """As build_training_data_loader()."""
+        """Returns the validation data, in a form of build_training_data_loader()."""
 
     def session_config(self) -> Any:
-        """A `tf.compat.v1.ConfigProto`, for graph mode."""
+        """Returns a `tf.compat.v1.ConfigProto`, for graph mode."""
         return tf.compat.v1.ConfigProto(allow_soft_placement=True)
 
     def keras_callbacks(self) -> list[tf.keras.callbacks.Callback]:
-        """Callbacks of Keras or of detcore.keras.callbacks, in the order of their calls."""
+        """Returns callbacks of Keras or of detcore.keras.callbacks, in the order of their calls."""
         return []

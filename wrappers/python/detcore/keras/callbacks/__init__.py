@@ -1,4 +1,4 @@
-"""Callbacks for trials: told of workloads, and with their state kept in checkpoints."""
+"""Callbacks for trials. They see workloads, and checkpoints keep their state."""
 
 from detcore.keras.callbacks._callback import Callback
 from detcore.keras.callbacks._over_validations import EarlyStopping, ReduceLROnPlateau

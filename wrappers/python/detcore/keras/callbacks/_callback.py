@@ -1,4 +1,4 @@
-"""Callbacks that know of workloads."""
+"""The base class of callbacks that see workloads."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from detcore.keras._tensorflow import tf
 
 
 class Callback(tf.keras.callbacks.Callback):  # type: ignore[misc]
-    """A `tf.keras.callbacks.Callback` that is also told of workloads and checkpoints, and whose
-    state is kept in them.
+    """A `tf.keras.callbacks.Callback` that also sees workloads and checkpoints.
 
-    Differences from plain Keras: on_epoch_end comes when `records_per_epoch` of the experiment
-    configuration are trained, with empty logs; what is to follow a validation belongs in
-    on_test_end. EarlyStopping and ReduceLROnPlateau of Keras do not work in trials; those of this
-    module do.
+    Checkpoints keep its state. It differs from plain Keras:
+
+    - on_epoch_end comes after `records_per_epoch` records of the configuration, with empty logs.
+    - Work after a validation belongs in on_test_end.
+    - EarlyStopping and ReduceLROnPlateau of Keras do not work in trials. Use those of this module.
     """
 
     def get_state(self) -> Any:
-        """What load_state() needs, for pickle; None: nothing."""
+        """Returns the state for load_state(). It is pickled. None: no state."""
         return None
 
     def load_state(self, state: Any) -> None:
-        """Takes what get_state() gave, after on_train_begin of a trial that goes on."""
+        """Takes the state from get_state(), after on_train_begin of a trial that resumes."""
 
     def on_train_workload_begin(
         self, total_batches_trained: int, batches_requested: int | None, logs: dict[str, Any]
     ) -> None:
-        """Before the first batch of a workload; `logs` is empty."""
+        """Called before the first batch of a workload. `logs` is empty."""
 
     def on_train_workload_end(self, total_batches_trained: int, logs: dict[str, Any]) -> None:
-        """After the last batch of a workload, with its metrics."""
+        """Called after the last batch of a workload, with its metrics."""
 
     def on_checkpoint_end(self, checkpoint_dir: str) -> None:
-        """On the chief, after a checkpoint is written and before it is stored: files that are put
-        into `checkpoint_dir` become part of it."""
+        """Called on the chief when a checkpoint is written and not stored yet.
+
+        Files that you put into `checkpoint_dir` become part of it.
+        """

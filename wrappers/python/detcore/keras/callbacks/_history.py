@@ -1,4 +1,4 @@
-"""The validations so far, as `model.history`."""
+"""Keeps the validations so far, as `model.history`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from detcore.keras.callbacks._callback import Callback
 
 
 class History(Callback):
-    """`history` has the values of every validation, by name."""
+    """Keeps the values of every validation by name, in `history`."""
 
     def __init__(self) -> None:
         super().__init__()

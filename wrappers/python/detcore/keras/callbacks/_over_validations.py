@@ -1,4 +1,4 @@
-"""Callbacks of Keras that look at epochs, over validations."""
+"""Callbacks of Keras that look at validations in place of epochs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from detcore.keras.callbacks._callback import Callback
 
 
 class OverValidations(Callback):
-    """Stands before the callback of Keras among the bases. Keeps some attributes as its state."""
+    """The base before the callback of Keras. It keeps some attributes as its state."""
 
     _skip_epoch_end_check = True
     _state: ClassVar[tuple[str, ...]]
@@ -30,7 +30,7 @@ class OverValidations(Callback):
         self.test_end_count += 1
 
     def get_state(self) -> dict[str, Any]:
-        # Releases of Keras differ in what they have.
+        # Releases of Keras have different attributes.
         return {name: getattr(self, name) for name in self._state if hasattr(self, name)}
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -45,8 +45,11 @@ class OverValidations(Callback):
 
 
 class EarlyStopping(OverValidations, tf.keras.callbacks.EarlyStopping):  # type: ignore[misc]
-    """As that of Keras, with validations in place of epochs, and with its state kept in
-    checkpoints. `min_validation_period` of the configuration says how often it looks."""
+    """Stops a trial that no longer improves, as in Keras, with validations in place of epochs.
+
+    Checkpoints keep its state. `min_validation_period` of the configuration sets how often it
+    looks.
+    """
 
     _state = (
         "baseline",
@@ -62,8 +65,8 @@ class EarlyStopping(OverValidations, tf.keras.callbacks.EarlyStopping):  # type:
     def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
         validation = self.test_end_count
         super().on_test_end(logs)
-        # Keras does not look at `wait` where a value is the best so far and misses the baseline:
-        # without this an improvement that is too slow is never stopped.
+        # Keras does not look at `wait` if a value is the best so far and misses the baseline.
+        # Without this code, a trial that improves too slowly is never stopped.
         missed = (logs or {}).get(self.monitor) is not None and self.wait > 0
         if missed and self.wait >= self.patience and validation > 0:
             self.stopped_epoch = validation
@@ -71,7 +74,9 @@ class EarlyStopping(OverValidations, tf.keras.callbacks.EarlyStopping):  # type:
 
 
 class ReduceLROnPlateau(OverValidations, tf.keras.callbacks.ReduceLROnPlateau):  # type: ignore[misc]
-    """As that of Keras, with validations in place of epochs, and with its state kept in
-    checkpoints; the learning rate itself is kept with the optimizer."""
+    """Lowers the learning rate on a plateau, as in Keras, with validations in place of epochs.
+
+    Checkpoints keep its state. They keep the learning rate with the optimizer.
+    """
 
     _state = ("best", "cooldown_counter", "test_end_count", "wait")

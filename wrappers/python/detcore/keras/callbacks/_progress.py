@@ -1,4 +1,4 @@
-"""What configure_fit(verbose=True) prints."""
+"""Prints the progress for configure_fit(verbose=True)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from detcore.keras.callbacks._callback import Callback
 
 
 class _Percent:
-    """Which parts of a whole are worth a line: each new tenth of it."""
+    """Gives a line for each new tenth of a whole."""
 
     def __init__(self, whole: int) -> None:
         self._whole = whole
@@ -23,9 +23,10 @@ class _Percent:
 
 
 class Progress(Callback):
-    """A line for every tenth of a workload. How long a validation is, is known after the first."""
+    """Prints a line for every tenth of a workload. The length of a validation is known after the
+    first."""
 
-    _supports_tf_logs = True  # it seldom looks at them
+    _supports_tf_logs = True  # it seldom reads the logs
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Keras' files for TensorBoard."""
+"""Writes Keras' files for TensorBoard."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ _log = logging.getLogger("detcore.keras")
 
 
 class TensorBoard(tf.keras.callbacks.TensorBoard, Callback):  # type: ignore[misc]
-    """As that of Keras, with training workloads in place of epochs. Files go to where the trial
-    keeps those of TensorBoard; a `log_dir` is ignored."""
+    """Writes files for TensorBoard, as in Keras, with training workloads in place of epochs.
+
+    The files are in the trial's directory for TensorBoard. A `log_dir` is ignored.
+    """
 
     _skip_epoch_end_check = True
 
@@ -27,7 +29,7 @@ class TensorBoard(tf.keras.callbacks.TensorBoard, Callback):  # type: ignore[mis
         self.workload_end_count = 0
 
     def _write_below(self, path: Any) -> None:
-        """Called before training begins."""
+        """Sets the directory. It is called before training begins."""
         self.log_dir = str(path)
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
