@@ -30,7 +30,7 @@ echo "Searching for hyperparameters on 1,438 handwritten digits ..."
 echo "  \$ det run examples/$search"
 det run "$here/$search" "$@" || fail "the search failed"
 echo
-echo "The best of its trials:"
+echo "The best trials:"
 echo "  \$ det trials 1"
 det trials 1 | head -n 6
 echo
@@ -39,7 +39,7 @@ echo "  \$ det hparams 1"
 det hparams 1
 echo
 best=$(det best 1 --json | sed -n 's/.*"trial_id": *\([0-9]*\).*/\1/p' | head -n 1)
-[ -n "$best" ] || fail "there is no best trial"
+[ -n "$best" ] || fail "the search has no best trial"
 det plot "$best" loss
 echo
 cat <<END
@@ -51,7 +51,7 @@ Next commands:
   det plot $best $(printf %-16s $metric)another plot
   det --help                  everything else
 END
-[ $search = nn/adaptive.yaml ] || echo "The same with a convolutional network, in C++: ./run cnn"
+[ $search = nn/adaptive.yaml ] || echo "To do the same with a convolutional network, in C++: ./run cnn"
 accuracy=$(det metrics "$best" --group validation --name $metric --csv | tail -n +2 | cut -d, -f5 |
   sort -n | tail -n 1)
 awk "BEGIN { exit !($accuracy >= 0.95) }" || fail "the best test accuracy is $accuracy, below 0.95"

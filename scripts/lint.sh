@@ -18,6 +18,10 @@ files() {
 
 case $mode in
   format)
+    command -v clang-format-14 >/dev/null || {
+      echo "skipped: this system has no clang-format-14"
+      exit 77
+    }
     files "$@" | grep -E '\.(c|cc|h|hpp)$' | xargs --no-run-if-empty clang-format-14 --dry-run -Werror
     ;;
   tidy)

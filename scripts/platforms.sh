@@ -26,9 +26,9 @@ build_and_test() {
   echo "== $name: ./run"
   inside "$name" sh -c "cd src && ./run" || fail "$name: ./run"
   echo "== $name: tests of $suites"
-  inside "$name" sh -c "cd src && $install_for_tests &&
+  inside "$name" sh -c "cd src && scripts/setup.sh build && $install_for_tests &&
     meson configure build -Dwerror=true -Ddocs=disabled && ninja -C build &&
-    meson test -C build --no-rebuild --timeout-multiplier 10 $(printf -- '--suite %s ' $suites)" ||
+    meson test -C build --no-rebuild $(printf -- '--suite %s ' $suites)" ||
     fail "$name: tests"
 }
 

@@ -1,14 +1,20 @@
 #!/bin/bash
-# Makes the Python environments of the tests, .venv, .venv-integrations and .venv-objects, of what
-# tests/python/requirements*.txt name; does nothing where that is done. DETCORE_VENV, DETCORE_VENV_INTEGRATIONS and
-# DETCORE_VENV_OBJECTS name some that are elsewhere, and are used as they are.
+# Makes the Python environments of the tests from tests/python/requirements*.txt: .venv, .venv-integrations and
+# .venv-objects. Does nothing when they are up to date. DETCORE_VENV, DETCORE_VENV_INTEGRATIONS and
+# DETCORE_VENV_OBJECTS name environments elsewhere; those are used unchanged.
 #
-# `python_env.sh cuda` makes .venv-cuda, where no CUDA toolkit is found: compiler, headers and libraries, for
-# libdetnn-cuda. `python_env.sh torch` makes .venv-torch, of PyTorch 2, for the benchmark of the layers engine.
+#   python_env.sh cuda    makes .venv-cuda if no CUDA toolkit is found: compiler, headers and libraries for libdetnn-cuda
+#   python_env.sh torch   makes .venv-torch with PyTorch 2, for the benchmark of the layers engine
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/progress.sh
+. scripts/progress.sh
 
-# That of the distribution, whose torch the environments see.
+# Several tests and parts may call this at the same time.
+exec 9>".venv-${1:-all}.lock"
+flock 9
+
+# The distribution's Python: the environments see its torch.
 python=/usr/bin/python3
 [ -x $python ] || python=python3
 
@@ -17,38 +23,46 @@ fail() {
   exit 1
 }
 
-# install FOLDER REQUIREMENTS OPTION... The lists are complete; what is used is compiled when it is.
+# install FOLDER REQUIREMENTS OPTION... The lists are complete. Modules are compiled when they are first used.
 install() {
-  "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --requirement "$2" \
-    "${@:3}" || fail "$1 lacks some of $2: see pip's message above, and call this again"
+  "$1/bin/python" -m pip install --progress-bar off --disable-pip-version-check --no-deps --no-compile \
+    --requirement "$2" "${@:3}"
+}
+
+# fill FOLDER REQUIREMENTS [REQUIREMENTS]
+fill() {
+  $python -m venv --system-site-packages "$1" || {
+    echo "$python cannot make an environment. On Debian and Ubuntu, install python3-venv."
+    return 1
+  }
+  install "$1" "$2" || return
+  [ -z "${3:-}" ] ||
+    install "$1" "$3" --target "$1/any-python" --platform any --python-version 3.9 --only-binary :all:
 }
 
 # make FOLDER REQUIREMENTS [REQUIREMENTS], the latter for every Python
 make() {
-  local folder=$1 requirements=$2 text
+  local folder=$1 text
   text=$($python --version && cat "${@:2}")
   if [ "$text" = "$(cat "$folder/made-from.txt" 2>/dev/null)" ]; then return; fi
-  echo "python_env.sh: making $folder"
   rm -rf "$folder"
-  $python -m venv --system-site-packages "$folder" ||
-    fail "$python makes no environment in $folder; on Debian and Ubuntu it needs python3-venv"
-  install "$folder" "$requirements"
-  [ -z "${3:-}" ] ||
-    install "$folder" "$3" --target "$folder/any-python" --platform any --python-version 3.9 --only-binary :all:
+  step "making the Python environment $folder" fill "$@" ||
+    fail "$folder could not be made from $2: see pip's message above. When that is mended, call this again."
   echo "$text" >"$folder/made-from.txt"
 }
 
-# Horovod comes as source, for the TensorFlow and the MPI that are there. Where it cannot be compiled its tests
-# take a stand-in, and say so.
-make_horovod() {
-  local python=.venv-integrations/bin/python
-  if [ -d .venv-integrations/lib/python3*/site-packages/horovod ]; then return; fi
-  if ! $python -c 'import tensorflow' 2>/dev/null; then return; fi
-  echo "python_env.sh: compiling Horovod"
+# Horovod comes as source, and is compiled for the TensorFlow and the MPI of this machine. Where that fails its tests
+# use a stand-in, and say so.
+compile_horovod() {
   HOROVOD_WITH_TENSORFLOW=1 HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_PYTORCH=1 HOROVOD_WITHOUT_MXNET=1 \
-    HOROVOD_WITHOUT_GLOO=1 $python -m pip install --quiet --disable-pip-version-check --no-deps \
-    --no-build-isolation horovod==0.28.1 ||
-    echo "python_env.sh: Horovod was not compiled: see pip's message above" >&2
+    HOROVOD_WITHOUT_GLOO=1 .venv-integrations/bin/python -m pip install --progress-bar off \
+    --disable-pip-version-check --no-deps --no-build-isolation horovod==0.28.1
+}
+make_horovod() {
+  if [ -d .venv-integrations/lib/python3*/site-packages/horovod ]; then return; fi
+  if ! .venv-integrations/bin/python -c 'import tensorflow' 2>/dev/null; then return; fi
+  step "compiling Horovod" compile_horovod ||
+    echo "python_env.sh: Horovod could not be compiled: see pip's message above. Its tests use a stand-in." >&2
 }
 
 if [ "${1:-}" = cuda ]; then

@@ -1,42 +1,79 @@
-#!/bin/sh
-# Installs what this Debian or Ubuntu machine lacks: `setup.sh build` for building, `setup.sh test` for
-# most of what ./test does, `setup.sh coverage` or `setup.sh package` for that and for those parts of it.
-# Says nothing and asks for nothing when all of it is there.
+#!/bin/bash
+# Installs what this Debian or Ubuntu machine lacks: setup.sh WHAT... Says nothing when nothing is missing.
+#
+#   run        the compiler, Meson, and the libraries of detcore: for ./run
+#   cnn        that, and oneDNN: for ./run cnn
+#   python     what makes the Python environments of the tests
+#   build      what a build of everything needs
+#   test       that, and what the tests of this build need: for ./test
+#   format     clang-format
+#   clang      clang, its sanitizers and clang-tidy
+#   coverage   gcovr
+#   package    what makes and tries packages
 set -eu
+cd "$(dirname "$0")/.."
+# shellcheck source=scripts/progress.sh
+. scripts/progress.sh
 
-packages="build-essential ccache libcli11-dev libcurl4-openssl-dev libdnnl-dev libhdf5-dev libopenmpi-dev libpango1.0-dev libpugixml-dev
-  libre2-dev libsixel-dev libsqlite3-dev libssl-dev libxxhash-dev libyaml-dev libzip-dev meson ninja-build nlohmann-json3-dev pkg-config python3"
-if [ "${1:-build}" != build ]; then
-  packages="$packages abigail-tools cmake doxygen git iproute2 libcmocka-dev libmpich-dev mandoc nghttp2-server
-    openmpi-bin poppler-utils python3-psutil python3-venv slurm-wlm"
-  # The parts of ./test that format, analyse and sanitize are for systems that have Clang 14.
-  codename=$(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}")
-  case $codename in
-    bookworm | noble) packages="$packages clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev" ;;
-    jammy) packages="$packages clang-14 clang-format-14 clang-tidy-14" ;;
-  esac
-  # What makes the site of the documentation; older releases have other versions of it.
-  case $codename in
-    bookworm | noble | trixie) packages="$packages furo python3-breathe python3-myst-parser python3-sphinx" ;;
-  esac
-  # What of Python is not taken from its index: the wheels of torch there are for GPUs, of gigabytes.
-  case $codename in bookworm) packages="$packages python3-torch" ;; esac
+codename=$(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}")
+packages=
+need() { packages="$packages $*"; }
+
+need_run() {
+  need build-essential libcli11-dev libcurl4-openssl-dev libpugixml-dev libre2-dev libsqlite3-dev libssl-dev \
+    libxxhash-dev libyaml-dev meson ninja-build nlohmann-json3-dev pkg-config python3
+}
+need_cnn() {
+  need_run
+  need libdnnl-dev
+}
+need_python() { need python3 python3-venv; }
+need_build() {
+  need_cnn
+  need ccache libhdf5-dev libopenmpi-dev libpango1.0-dev libsixel-dev libzip-dev
+}
+need_test() {
+  need_build
+  need_python
+  need abigail-tools cmake doxygen git iproute2 libcmocka-dev libmpich-dev mandoc nghttp2-server openmpi-bin \
+    poppler-utils python3-psutil slurm-wlm
+  # They make the site of the documentation; older releases have other versions.
+  case $codename in bookworm | noble | trixie) need furo python3-breathe python3-myst-parser python3-sphinx ;; esac
+  # The package index has torch only for GPUs: gigabytes.
+  case $codename in bookworm) need python3-torch ;; esac
   # The languages whose programs the tests train with.
-  command -v go >/dev/null || packages="$packages golang-go"
-  command -v javac >/dev/null || packages="$packages default-jdk-headless"
-  command -v rustc >/dev/null || packages="$packages rustc"
-  node=$(readlink -f "$(command -v node)") || packages="$packages nodejs"
-  [ -e "${node%/bin/node}/include/node/node_api.h" ] || packages="$packages libnode-dev"
-  # What installs the object store that is written for Node.js: see scripts/object_servers.sh.
-  command -v npm >/dev/null || packages="$packages npm"
-fi
-case ${1:-build} in
-  coverage) packages="$packages gcovr" ;;
-  package) packages="$packages debhelper debootstrap dpkg-dev lintian tcl unicode-data" ;;
-esac
+  command -v go >/dev/null || need golang-go
+  command -v javac >/dev/null || need default-jdk-headless
+  command -v rustc >/dev/null || need rustc
+  node=$(readlink -f "$(command -v node)") || need nodejs
+  [ -e "${node%/bin/node}/include/node/node_api.h" ] || need libnode-dev
+  # It installs the object store that is written for Node.js: see scripts/object_servers.sh.
+  command -v npm >/dev/null || need npm
+}
+# Only some systems offer Clang 14; the parts of ./test that use it are for these.
+need_format() {
+  case $codename in bookworm | noble | jammy) need clang-format-14 ;; esac
+}
+need_clang() {
+  need_format
+  case $codename in bookworm | noble | jammy) need clang-14 clang-tidy-14 ;; esac
+  case $codename in bookworm | noble) need libclang-rt-14-dev ;; esac
+}
+need_coverage() { need gcovr; }
+need_package() { need debhelper debootstrap dpkg-dev lintian tcl unicode-data; }
+
+for what in "${@:-build}"; do
+  case $what in
+    run | cnn | python | build | test | format | clang | coverage | package) "need_$what" ;;
+    *)
+      echo "setup.sh: unknown set of packages '$what'; see the first lines of scripts/setup.sh" >&2
+      exit 2
+      ;;
+  esac
+done
 
 if ! command -v dpkg-query >/dev/null; then
-  echo "setup: not a Debian system; these packages, or what they are called here, are needed:" \
+  echo "setup.sh: this is not Debian or Ubuntu. Install these packages, under the names of your system:" \
     $packages >&2
   exit 0
 fi
@@ -44,21 +81,31 @@ fi
 # shellcheck disable=SC2086
 installed=$(dpkg-query --show --showformat='${db:Status-Abbrev} ${Package}\n' $packages 2>/dev/null |
   sed -n 's/^ii *//p') || true
-missing=
-for package in $packages; do
-  echo "$installed" | grep -qx "$package" || missing="$missing $package"
+missing=()
+for package in $(printf '%s\n' $packages | sort -u); do
+  echo "$installed" | grep -qx "$package" || missing+=("$package")
 done
-[ -n "$missing" ] || exit 0
+[ ${#missing[@]} -gt 0 ] || exit 0
 
 if [ "$(id -u)" = 0 ]; then
-  as_root=
+  as_root=()
 elif command -v sudo >/dev/null; then
-  as_root="sudo -E"
+  as_root=(sudo -E)
+  sudo -n true 2>/dev/null || sudo true # asks for the password before output is hidden
 else
-  echo "setup: as root, run: apt-get install$missing" >&2
+  echo "setup.sh: packages are missing. As root, run: apt-get install ${missing[*]}" >&2
   exit 1
 fi
 export DEBIAN_FRONTEND=noninteractive
-$as_root apt-get -qq update
-# shellcheck disable=SC2086
-$as_root apt-get -qq install --no-install-recommends $missing
+update() { "${as_root[@]}" apt-get -q update; }
+install() { "${as_root[@]}" apt-get -q -y -o Dpkg::Use-Pty=0 install --no-install-recommends "${missing[@]}"; }
+{ step "fetching the list of packages" update &&
+  step "installing ${#missing[@]} packages and what they depend on" install; } || {
+  echo "setup.sh: packages could not be installed: see apt-get's message above. Mend that, or install them yourself:" >&2
+  echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
+  exit 1
+}
+# A build folder remembers what it did not find.
+for folder in build*/; do
+  [ ! -e "$folder/build.ninja" ] || step "looking again for libraries in $folder" meson configure --clearcache "$folder"
+done
