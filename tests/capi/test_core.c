@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "tests/capi/fixture.h"
+#include "tests/patience.h"
 
 static void init_rejects_null_out(void **state) {
   struct fixture *f = *state;
@@ -137,7 +138,7 @@ static void a_start_can_wait_for_the_run_before(void **state) {
   f->options.run_wait_ms = 100;
   assert_fails(det_core_init(&f->options, &second, &f->err), DET_E_STATE, "wait for it");
   assert_int_equal(pthread_create(&closing, NULL, close_soon, f->core), 0);
-  f->options.run_wait_ms = 60000;
+  f->options.run_wait_ms = TEST_PATIENCE_MS;
   assert_ok(det_core_init(&f->options, &second, &f->err));
   pthread_join(closing, NULL);
   assert_int_equal(det_info_trial_run_id(det_core_info(second)), 2);

@@ -3,6 +3,7 @@
 
 #include "tests/capi/fixture.h"
 #include "tests/free_port.h"
+#include "tests/patience.h"
 
 static void nothing_set_is_one_process(void **state) {
   struct fixture *f = *state;
@@ -49,7 +50,7 @@ static void *take_part(void *argument) {
   options.cross_rank = 0;
   options.cross_size = 1;
   options.pub_port = member->port;
-  options.timeout_ms = 20000;
+  options.timeout_ms = TEST_PATIENCE_MS;
   det_distributed_context *d;
   if (det_distributed_create(&options, &d, NULL) != DET_OK) return NULL;
   member->joined = 1;

@@ -9,6 +9,10 @@ import sys
 import tempfile
 import traceback
 
+sys.path.insert(1, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from patience import PATIENCE  # noqa: E402
+
 DET, MAKE_STORE = sys.argv[1:3]
 _tests = []
 
@@ -44,7 +48,7 @@ class Store:
     def run(self, *arguments, expect=0, env=None, input=""):
         """Standard output of `det`, which must end with the code `expect`."""
         done = subprocess.run([DET, *arguments], env={**self.env, **(env or {})},
-                              input=input.encode(), capture_output=True, timeout=60)
+                              input=input.encode(), capture_output=True, timeout=PATIENCE)
         out, err = done.stdout.decode(), done.stderr.decode()
         assert done.returncode == expect, (
             f"det {' '.join(arguments)}: exit {done.returncode} instead of {expect}: {out}{err}")
@@ -58,7 +62,7 @@ class Store:
         """As run(), for a command that also tells what happens: all it writes."""
         done = subprocess.run([DET, *arguments], env={**self.env, **(env or {})},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=120, text=True)
+                              stderr=subprocess.STDOUT, timeout=PATIENCE, text=True)
         assert done.returncode == expect, (
             f"det {' '.join(arguments)}: exit {done.returncode} instead of {expect}: {done.stdout}")
         return done.stdout

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from harness import DET, Store
+from harness import DET, PATIENCE, Store
 
 TRAINEE = sys.argv[3]
 
@@ -65,7 +65,7 @@ def has(store, sql):
         return False
 
 
-def wait_until(holds, what, seconds=60):
+def wait_until(holds, what, seconds=PATIENCE):
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, f"waited too long for {what}"

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from harness import DET, Store, main, test
+from harness import DET, PATIENCE, Store, main, test
 
 
 def only_checkpoint(store):
@@ -47,7 +47,7 @@ def a_library_in_the_current_folder_is_not_taken_for_that_of_buckets(store):
     # As a shell starts what it finds in PATH.
     done = subprocess.run(["det", "checkpoints", "verify", "x" * 8, "--storage", "s3://bucket/"],
                           executable=os.path.abspath(DET), cwd=store.home, env={**store.env, **nowhere},
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode != 0 and "cannot be loaded" not in done.stderr, done.stderr
 
 

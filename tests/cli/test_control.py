@@ -6,7 +6,7 @@ import os
 import sqlite3
 import subprocess
 
-from harness import MAKE_STORE, main, test
+from harness import MAKE_STORE, PATIENCE, main, test
 
 
 @test
@@ -57,7 +57,7 @@ def a_start_beside_a_run_elsewhere_does_not_advise_to_kill_it_here(store):
 def kill_ends_a_trial_at_once(store):
     process, trial = store.start("wait")
     store.run("kill", trial)
-    assert "preempted" not in process.communicate(timeout=30)[0] and process.returncode != 0
+    assert "preempted" not in process.communicate(timeout=PATIENCE)[0] and process.returncode != 0
     assert store.lines("ls")[0]["state"] == "CANCELED"
 
 

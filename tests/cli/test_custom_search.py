@@ -6,7 +6,7 @@ import os
 import sys
 import uuid
 
-from harness import main, test
+from harness import PATIENCE, main, test
 from running import SINGLE, TRAINEE, config, has, rows, run, start, wait_until, write
 
 LIBRARY = sys.argv[4]
@@ -35,7 +35,7 @@ class Decider:
         self.library.det_free(text)
         return answer
 
-    def events(self, timeout_ms=20000):
+    def events(self, timeout_ms=PATIENCE * 1000):
         return self.ask("det_client_search_events", ctypes.c_int64(1), ctypes.c_int64(timeout_ms or -2))[
             "events"]
 
@@ -82,7 +82,7 @@ def a_program_can_decide_the_search(store):
         posted = events[-1]["id"]
         if not rows(store, "SELECT 1 FROM experiments WHERE state<>'ACTIVE'"):
             decider.post(1, expect=-4)  # acknowledged before
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     decider.close()
     assert process.returncode == 0, seen
     assert len(metrics) == 2 and min(metrics.values()) < max(metrics.values()), metrics

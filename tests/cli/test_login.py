@@ -10,7 +10,7 @@ import sys
 import termios
 import urllib.request
 
-from harness import DET, main, test
+from harness import DET, PATIENCE, main, test
 
 SERVERS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "servers")
 
@@ -27,7 +27,7 @@ class Master:
         store.env.update(DET_MASTER=self.url, XDG_CONFIG_HOME=self.config)
 
     def get(self, path):
-        with urllib.request.urlopen(self.url + path, timeout=30) as answer:
+        with urllib.request.urlopen(self.url + path, timeout=PATIENCE) as answer:
             return json.load(answer)
 
     def cache(self):

@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 
-from harness import DET, main, test
+from harness import DET, PATIENCE, main, test
 from running import (ASHA, RANDOM, SINGLE, TRAINEE, config, has, hold, kills_of_a_search, rows, run,
                      start, trials, wait_until, what_is_kept, write)
 
@@ -73,7 +73,7 @@ def a_full_disk_pauses_the_search_and_costs_no_restart(store):
     script = (f"mount -t tmpfs -o size=128k none '{disk}' || exit 77; head -c 1M /dev/zero >'{disk}/filler';"
               f" exec '{DET}' run '{file}' --slots 2 -- '{TRAINEE}'")
     done = subprocess.run(["unshare", "-Urm", "sh", "-c", script], env=store.env, capture_output=True,
-                          text=True, timeout=120)
+                          text=True, timeout=PATIENCE)
     if done.returncode == 77 or "unshare" in done.stderr:
         return  # this machine lets nobody mount
     out = done.stdout + done.stderr
@@ -97,7 +97,7 @@ def a_copied_store_deletes_nothing_of_the_other(store):
         before = checkpoints(store.home)
         assert before and checkpoints(copy) == before
         done = subprocess.run([DET, "rm", "-y", "1"], env={**store.env, "DET_HOME": copy, "DET_MASTER": copy},
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, done
         assert checkpoints(store.home) == before and not checkpoints(copy)
     finally:
@@ -111,7 +111,7 @@ def a_command_that_went_away_loses_nothing(store):
     process = start(store, write(store, config(SINGLE)), "--", command, TRAINEE_HOLD=hold(store))
     wait_until(lambda: has(store, "SELECT 1 FROM metrics"), "a report")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     before = rows(store, "SELECT state, last_run, restarts FROM trials")
     os.rename(command, command + ".old")
     out = store.run_loudly("run", "--resume", "1", expect=3)
@@ -145,7 +145,7 @@ def it_goes_on_when_nobody_can_read_what_it_says(store):
     command = f"'{DET}' run '{write(store, config(RANDOM))}' --slots 2 -- '{TRAINEE}'"
     for sink, status in (("| head -c 1; exit ${PIPESTATUS[0]}", 0), ("> /dev/full", 0)):
         done = subprocess.run(["bash", "-c", f"{command} {sink}"], env={**store.env, "TRAINEE_MS": "20"},
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == status, done
     assert "continues without a display" in done.stderr, done
     assert rows(store, "SELECT state FROM experiments") == [("COMPLETED",)] * 2
@@ -168,7 +168,7 @@ def a_paused_trial_that_holds_up_the_end_is_named(store):
     lines = iter(process.stdout.readline, "")
     assert any("det activate 2" in line for line in lines)
     store.run("activate", "2")
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=PATIENCE) == 0
 
 
 @test
@@ -288,7 +288,7 @@ def an_interrupt_pauses_and_resuming_goes_on(store):
     process = start(store, write(store, config(SINGLE)), "--", TRAINEE, TRAINEE_HOLD=hold(store))
     wait_until(lambda: has(store, "SELECT 1 FROM metrics"), "a report")
     process.send_signal(signal.SIGINT)
-    out = process.communicate(timeout=60)[0]
+    out = process.communicate(timeout=PATIENCE)[0]
     assert process.returncode == 11 and "det run --resume 1" in out, out
     assert rows(store, "SELECT state, restarts FROM trials") == [("PAUSED", 0)]
     store.run_loudly("run", "--resume", "1")
@@ -307,7 +307,7 @@ def one_whose_storage_went_away_is_not_resumed(store):
     process = start(store, write(store, text), "--", TRAINEE, TRAINEE_HOLD=hold(store))
     wait_until(lambda: has(store, "SELECT 1 FROM metrics"), "a report")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     before = rows(store, "SELECT state, last_run, restarts FROM trials")
     os.rename(storage, storage + ".away")
     open(storage, "w").close()
@@ -323,12 +323,12 @@ def another_det_pauses_and_kills_what_runs(store):
     wait_until(lambda: has(store, "SELECT 1 FROM metrics"), "a report")
     store.run("run", "--resume", "1", expect=4)
     store.run("pause", "-e", "1")
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == 11
     again = start(store, "--resume", "1", TRAINEE_HOLD=hold(store))
     wait_until(lambda: rows(store, "SELECT 1 FROM runs WHERE run_id=2 AND journal_id<>''"), "run 2")
     store.run("kill", "-e", "1")
-    again.communicate(timeout=60)
+    again.communicate(timeout=PATIENCE)
     assert again.returncode == 10 and rows(store, "SELECT state FROM trials") == [("CANCELED",)]
 
 

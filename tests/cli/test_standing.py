@@ -12,7 +12,7 @@ import termios
 import time
 
 import harness
-from harness import main, test
+from harness import PATIENCE, main, test
 
 DET = os.path.abspath(harness.DET)
 
@@ -29,7 +29,7 @@ def trial(store, script, *options):
 
 def die(store):
     process, _ = trial(store, "pwd; det report loss=1 --step 1; [ ! -e once ] || exit 0; touch once; sleep 60")
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while not os.path.exists(os.path.join(store.home, "once")):
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -71,7 +71,7 @@ def resume_refuses_what_runs_and_what_is_not_there(store):
     assert resumed.stdout.readline().strip() in out
     assert resumed.stdout.readline().strip() == id
     store.run("cancel", id)
-    assert resumed.wait(timeout=60) == 0
+    assert resumed.wait(timeout=PATIENCE) == 0
     store.run("resume", id, expect=5)
     store.run("resume", "7", expect=3)
     store.run("resume", "-e", "7", expect=3)
@@ -103,7 +103,7 @@ def wait_ends_when_a_trial_does(store):
     store.processes.append(waiting)
     store.run("cancel", id)
     process.communicate()
-    assert waiting.communicate(timeout=60)[0] == "Experiment 1 is CANCELED.\n" and waiting.returncode == 10
+    assert waiting.communicate(timeout=PATIENCE)[0] == "Experiment 1 is CANCELED.\n" and waiting.returncode == 10
 
 
 @test
@@ -143,10 +143,10 @@ def a_list_that_is_watched_is_printed_again(store):
     lines = [process.stdout.readline() for _ in range(5)]
     assert lines[0] == lines[3] and lines[0].startswith("TRIAL") and lines[2] == "\n", lines
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     store.run("ls", "-w", "--json", expect=2)
-    done = subprocess.run(["sh", "-c", f"{DET} ls -w | head -1"], env=store.env, capture_output=True, timeout=60)
+    done = subprocess.run(["sh", "-c", f"{DET} ls -w | head -1"], env=store.env, capture_output=True, timeout=PATIENCE)
     assert done.stdout.startswith(b"TRIAL") and done.stderr == b"", done
 
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 import harness
-from harness import main, test
+from harness import PATIENCE, main, test
 from running import (RANDOM, SINGLE, TRAINEE, config, has, kills_of_a_search, rows, start, trials,
                      wait_until, what_is_kept, write)
 
@@ -23,7 +23,7 @@ def prepare(store):
 def shell(store, script, *options, expect=0, **env):
     """Output of a script that is a trial of its own."""
     done = subprocess.run([DET, "trial", *options, "--", "sh", "-c", script], env={**store.env, **env},
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == expect, (done.returncode, done.stdout, done.stderr)
     return done.stdout + done.stderr
 
@@ -53,7 +53,7 @@ def it_saves_when_it_is_paused_and_goes_on(store):
     process = start(store, write(store, config(SINGLE)), "--", *SCRIPT, TRAINEE_MS="200")
     wait_until(lambda: has(store, "SELECT 1 FROM metrics"), "a report")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == 11
     assert rows(store, "SELECT state, restarts FROM trials") == [("PAUSED", 0)]
     store.run_loudly("run", "--resume", "1")

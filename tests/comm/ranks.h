@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/comm/join/join.h"
 #include "tests/free_port.h"
+#include "tests/patience.h"
 
 namespace det::test {
 
@@ -85,7 +86,7 @@ inline Outcome run_threads(int size, const std::function<void(int)> &work) {
 
 struct JobOptions {
   bool force_tcp = false;
-  std::chrono::milliseconds timeout{60'000};
+  std::chrono::milliseconds timeout{TEST_PATIENCE_MS};
 };
 
 // Runs `work` on every rank of a job.

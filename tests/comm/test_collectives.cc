@@ -11,6 +11,7 @@
 #include "tests/comm/ranks.h"
 #include "tests/comm/thread_transport.h"
 #include "tests/expect_error.h"
+#include "tests/patience.h"
 
 namespace det::test {
 namespace {
@@ -136,7 +137,8 @@ void the_last_broadcast_is_heard_when_all_others_have_left(void **) {
       launch.ranks = ranks_of(rank, 2, 2);
       launch.chief_ip = "127.0.0.1";
       {
-        const auto job = comm::join(launch, {port, 0, force_tcp, std::chrono::seconds(60)});
+        const auto job =
+            comm::join(launch, {port, 0, force_tcp, std::chrono::seconds(TEST_PATIENCE_SECONDS)});
         // After so long a broadcast asks for answers.
         if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
         while (rank == 3 && gone < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));

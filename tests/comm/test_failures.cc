@@ -11,6 +11,7 @@
 #include "tests/comm/thread_transport.h"
 #include "tests/expect_error.h"
 #include "tests/failing_memory.h"
+#include "tests/patience.h"
 #include "tests/sanitizer.h"
 
 namespace det::test {
@@ -41,8 +42,9 @@ void assert_contains(const std::string &text, const std::string &part) {
 }
 
 // The ranks of one machine over each transport.
-std::vector<Outcome> everywhere(int size, const Part &work,
-                                std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
+std::vector<Outcome> everywhere(
+    int size, const Part &work,
+    std::chrono::milliseconds timeout = std::chrono::seconds(TEST_PATIENCE_SECONDS)) {
   std::vector<Outcome> outcomes;
   for (const bool force_tcp : {false, true})
     outcomes.push_back(run_ranks(1, size, work, {.force_tcp = force_tcp, .timeout = timeout}));
@@ -313,7 +315,7 @@ void a_host_may_stop_waiting(void **) {
     require(questions == 3, "it was asked as often as it took");
     job.allgather("x");
   };
-  for (const Outcome &outcome : everywhere(3, work, std::chrono::seconds(10))) {
+  for (const Outcome &outcome : everywhere(3, work, std::chrono::seconds(TEST_PATIENCE_SECONDS))) {
     assert_int_equal(outcome.code(1), Code::callback);
     for (const int rank : {0, 2}) {
       assert_int_equal(outcome.code(rank), Code::unavailable);
@@ -340,7 +342,7 @@ void who_stops_when_all_have_come_has_the_result_too(void **) {
               // A short message needs rank 1 no more: the others have the result once the late one
               // has come.
               const auto enough = std::chrono::steady_clock::now() +
-                                  std::chrono::milliseconds(length == 1 ? 20'000 : 20);
+                                  std::chrono::milliseconds(length == 1 ? TEST_PATIENCE_MS : 20);
               while (results < size - 1 && std::chrono::steady_clock::now() < enough)
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
               return false;
@@ -433,7 +435,8 @@ void expect_death_of_rank_1(int size, const Part &work, bool force_tcp = false) 
       try {
         comm::Launch launch;
         launch.ranks = ranks_of(rank, 1, size);
-        const auto job = comm::join(launch, {port, 0, force_tcp, std::chrono::seconds(60)});
+        const auto job =
+            comm::join(launch, {port, 0, force_tcp, std::chrono::seconds(TEST_PATIENCE_SECONDS)});
         job->broadcast("ready");
         work(*job);
       } catch (const Error &e) {
@@ -479,7 +482,8 @@ void a_killed_rank_with_a_child_that_lives_is_told_at_once(void **) {
           for (int i = 0; i < 100'000; ++i) job.allgather("x");
         },
         force_tcp);
-    assert_true(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
+    assert_true(std::chrono::steady_clock::now() - begin <
+                std::chrono::seconds(TEST_PATIENCE_SECONDS / 2));
     close(ends[0]);
     close(ends[1]);
   }
@@ -539,7 +543,7 @@ void a_forked_child_may_free_its_copy(void **) {
   const Outcome outcome = run_threads(2, [&](int rank) {
     comm::Launch launch;
     launch.ranks = ranks_of(rank, 1, 2);
-    auto job = comm::join(launch, {port, 0, false, std::chrono::seconds(60)});
+    auto job = comm::join(launch, {port, 0, false, std::chrono::seconds(TEST_PATIENCE_SECONDS)});
     if (rank == 0) {
       // The other rank's message is here already when the child frees its copy.
       std::this_thread::sleep_for(std::chrono::milliseconds(200));

@@ -12,13 +12,14 @@
 #include "tests/comm/ranks.h"
 #include "tests/comm/thread_transport.h"
 #include "tests/expect_error.h"
+#include "tests/patience.h"
 
 namespace det::test {
 namespace {
 
 // Joins with whatever numbers each rank is given.
 Outcome join_all(const std::vector<comm::Ranks> &all,
-                 std::chrono::milliseconds timeout = std::chrono::seconds(5)) {
+                 std::chrono::milliseconds timeout = std::chrono::seconds(TEST_PATIENCE_SECONDS)) {
   setenv("DET_DISTRIBUTED_SECRET", "of the tests", 1);
   const int port = free_port();
   return run_threads(static_cast<int>(all.size()), [&](int rank) {
@@ -65,7 +66,7 @@ void a_rank_of_another_job_is_told_so(void **) {
 void a_rank_that_was_taken_for_a_stranger_comes_again(void **) {
   const comm::Endpoint endpoint{comm::Endpoint::Kind::tcp, "127.0.0.1", free_port()};
   const Outcome outcome = run_threads(2, [&](int who) {
-    comm::Patience patience(std::chrono::seconds(20));
+    comm::Patience patience(std::chrono::seconds(TEST_PATIENCE_SECONDS));
     if (who == 1) {
       comm::apply_at(endpoint, {ranks_of(1, 1, 2)}, "secret", patience);
       return;
@@ -92,7 +93,7 @@ void a_chief_out_of_descriptors_says_so_to_all(void **) {
   const auto join_as = [&](int rank) {
     comm::Launch launch;
     launch.ranks = ranks_of(rank, 1, size);
-    comm::join(launch, {port, 0, false, std::chrono::seconds(5)});
+    comm::join(launch, {port, 0, false, std::chrono::seconds(TEST_PATIENCE_SECONDS)});
   };
   int said[2];
   assert_int_equal(pipe(said), 0);
@@ -185,7 +186,7 @@ Outcome join_two_machines(
     comm::Launch launch;
     launch.ranks = ranks_of(rank, 2, 2);
     launch.chief_ip = address;
-    comm::join(launch, {port, 0, false, std::chrono::seconds(5)});
+    comm::join(launch, {port, 0, false, std::chrono::seconds(TEST_PATIENCE_SECONDS)});
   });
 }
 
@@ -244,7 +245,7 @@ std::vector<std::string> join_as_processes(int nodes, int per_node, bool force_t
         comm::Launch launch;
         launch.ranks = ranks_of(rank, nodes, per_node);
         launch.chief_ip = "127.0.0.1";
-        comm::join(launch, {port, 0, force_tcp, std::chrono::seconds(5)});
+        comm::join(launch, {port, 0, force_tcp, std::chrono::seconds(TEST_PATIENCE_SECONDS)});
       } catch (const Error &e) {
         text = e.what();
       }
@@ -319,7 +320,7 @@ void a_rank_that_died_while_it_joined_may_come_again(void **) {
   comm::Rendezvous door("secret");
   door.open(endpoint);
   const Outcome outcome = run_threads(2, [&](int who) {
-    comm::Patience patience(std::chrono::seconds(20));
+    comm::Patience patience(std::chrono::seconds(TEST_PATIENCE_SECONDS));
     if (who == 0) {
       require(door.gather(ranks_of(0, 2, 3), 1, patience).size() == 3, "all members");
       return;
@@ -356,7 +357,7 @@ void strangers_are_kept_out(void **) {
   comm::Rendezvous door("secret");
   door.open(endpoint);
   const auto stranger = [&](const std::string &says) {
-    comm::Patience patience(std::chrono::seconds(5));
+    comm::Patience patience(std::chrono::seconds(TEST_PATIENCE_SECONDS));
     UnsharedFd fd = comm::connect_to(endpoint, patience);
     (void)!::send(fd.get(), says.data(), says.size(), MSG_NOSIGNAL);
     return fd;
@@ -366,7 +367,7 @@ void strangers_are_kept_out(void **) {
   const UnsharedFd web = stranger("GET / HTTP/1.1\r\n\r\n");
   const UnsharedFd half = stranger("detcomm1");
   const Outcome outcome = run_threads(3, [&](int who) {
-    comm::Patience patience(std::chrono::seconds(20));
+    comm::Patience patience(std::chrono::seconds(TEST_PATIENCE_SECONDS));
     if (who == 0) {
       require(door.gather(ranks_of(0, 1, 2), 0, patience).size() == 1, "the member");
     } else if (who == 1) {

@@ -9,6 +9,7 @@
 #include "tests/cmocka.h"
 #include "tests/comm/ranks.h"
 #include "tests/expect_error.h"
+#include "tests/patience.h"
 
 namespace det::test {
 namespace {
@@ -87,7 +88,8 @@ void a_chief_need_not_be_the_first_of_its_machine(void **) {
       comm::Launch launch;
       launch.ranks = all[static_cast<size_t>(rank)];
       launch.chief_ip = "127.0.0.1";
-      const auto job = comm::join(launch, {port, 0, force_tcp, std::chrono::seconds(60)});
+      const auto job =
+          comm::join(launch, {port, 0, force_tcp, std::chrono::seconds(TEST_PATIENCE_SECONDS)});
       const comm::Message mine = std::to_string(rank);
       require(job->allgather(mine) == numbers(0, 5), "allgather");
       require(job->broadcast_local(mine) == (rank < 3 ? "1" : "4"), "broadcast_local");
@@ -238,7 +240,7 @@ void a_leader_that_is_refused_tells_its_machine(void **) {
     launch.ranks = ranks_of(rank, 2, 2);
     if (rank >= 2) ++launch.ranks.size;
     launch.chief_ip = "127.0.0.1";
-    comm::join(launch, {port, 0, false, std::chrono::seconds(20)});
+    comm::join(launch, {port, 0, false, std::chrono::seconds(TEST_PATIENCE_SECONDS)});
   });
   for (int rank = 0; rank < 4; ++rank) {
     if (!contains(outcome.text(rank), "a process came that is rank 2 of 5"))

@@ -6,6 +6,7 @@
 #include "core/comm/mailbox_group.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
+#include "tests/patience.h"
 
 namespace det::test {
 namespace {
@@ -31,9 +32,14 @@ struct Peers : comm::Transport {
 // Rank 0 of three in a collective, and what it is told.
 struct Waiting {
   std::string told() {
-    comm::MailboxGroup group(
-        {mine, peers, comm::Channel::global, {0, 1, 2}, {0, 1, 2}, std::chrono::seconds(60), job},
-        nullptr);
+    comm::MailboxGroup group({mine,
+                              peers,
+                              comm::Channel::global,
+                              {0, 1, 2},
+                              {0, 1, 2},
+                              std::chrono::seconds(TEST_PATIENCE_SECONDS),
+                              job},
+                             nullptr);
     return expect_error(Code::unavailable, [&] { group.allgather("x", {}); });
   }
 

@@ -8,6 +8,7 @@
 #include "tests/cmocka.h"
 #include "tests/comm/ranks.h"
 #include "tests/comm/traffic.h"
+#include "tests/patience.h"
 
 namespace det::test {
 namespace {
@@ -103,7 +104,7 @@ void take_part(Post &post, int rank) {
   const Plan &plan = post.plan();
   const auto job = comm::make_joined_communicator(
       ranks_of(rank, plan.machines(), plan.per_machine()),
-      std::make_unique<PostTransport>(post, rank), std::chrono::seconds(600));
+      std::make_unique<PostTransport>(post, rank), std::chrono::seconds(TEST_PATIENCE_SECONDS));
   const auto message_of = [](size_t of) {
     std::string message = std::to_string(of);
     return message.insert(0, eight - message.size(), '0');

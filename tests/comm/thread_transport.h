@@ -12,6 +12,7 @@
 #include "core/comm/functions.h"
 #include "core/comm/joined.h"
 #include "tests/comm/ranks.h"
+#include "tests/patience.h"
 
 namespace det::test {
 
@@ -23,7 +24,7 @@ class ThreadNetwork {
   }
 
   Outcome run(int nodes, int per_node, const std::function<void(comm::Communicator &)> &work,
-              std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
+              std::chrono::milliseconds timeout = std::chrono::seconds(TEST_PATIENCE_SECONDS)) {
     return run_threads(nodes * per_node, [&](int rank) {
       if (nodes * per_node == 1) return work(*comm::make_single_communicator());
       work(*comm::make_joined_communicator(

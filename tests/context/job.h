@@ -20,6 +20,7 @@
 #include "tests/cmocka.h"
 #include "tests/comm/ranks.h"
 #include "tests/context/fakes.h"
+#include "tests/patience.h"
 #include "tests/temporary_directory.h"
 
 namespace det::test {
@@ -254,7 +255,7 @@ class Job {
       thrown = std::current_exception();
     }
     if (faults.happened) fault_happened = true;  // one rank at most has faults
-    shipper.stop(std::chrono::seconds(10));
+    shipper.stop(std::chrono::seconds(TEST_PATIENCE_SECONDS));
     if (thrown) std::rethrow_exception(thrown);
   }
 

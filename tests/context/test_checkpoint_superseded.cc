@@ -14,6 +14,7 @@
 #include "tests/context/hanging_call.h"
 #include "tests/context/home.h"
 #include "tests/expect_error.h"
+#include "tests/patience.h"
 #include "tests/traced.h"
 
 namespace {
@@ -217,7 +218,7 @@ void killed_at_any_step_the_next_save_leaves_what_is_kept(void **) {
 void a_storage_that_hangs_holds_up_no_end_of_a_run(void **) {
   const Keeping at;
   const int status = run_in_child(at.home.path(), [&] {
-    alarm(60);
+    alarm(TEST_PATIENCE_SECONDS);
     CoreOptions options = at.options();
     options.close_limit = std::chrono::milliseconds(200);
     std::shared_ptr<Core> core = Core::start(options);

@@ -15,6 +15,7 @@
 #include "tests/cmocka.h"
 #include "tests/context/child_process.h"
 #include "tests/context/hanging_call.h"
+#include "tests/patience.h"
 #include "tests/sanitizer.h"
 #include "tests/temporary_directory.h"
 
@@ -90,7 +91,7 @@ void a_host_that_closes_our_descriptors_holds_up_nothing_for_ever(void **) {
       close_range(3, ~0U, 0);
       for (int i = 0; reused && i < 200; ++i)
         if (open("/dev/null", O_RDWR) < 0) return 1;
-      alarm(20);
+      alarm(TEST_PATIENCE_SECONDS);
       const clock_t before = clock();
       usleep(500'000);
       if (clock() - before > CLOCKS_PER_SEC / 10) return 2;  // of this process
@@ -110,7 +111,7 @@ void a_storage_that_hangs_under_event_files_holds_up_nothing_for_ever(void **) {
   const PlainHome home;
   const TemporaryDirectory directory;
   const int status = test::run_in_child(directory.path(), [&] {
-    alarm(60);
+    alarm(TEST_PATIENCE_SECONDS);
     CoreOptions options;
     options.master = home.path;
     options.log = [](const LogLine &) {};

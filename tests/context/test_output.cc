@@ -14,6 +14,7 @@
 #include "core/context/process/log_line.h"
 #include "tests/context/child_process.h"
 #include "tests/expect_error.h"
+#include "tests/patience.h"
 #include "tests/temporary_directory.h"
 
 namespace {
@@ -274,7 +275,8 @@ void orphan_is_not_left_waiting(void **) {
     return 0;
   });
   assert_int_equal(status, 0);
-  for (int i = 0; i < 6000 && !std::filesystem::exists(home / "orphan"); ++i) usleep(10'000);
+  for (int i = 0; i < TEST_PATIENCE_MS / 10 && !std::filesystem::exists(home / "orphan"); ++i)
+    usleep(10'000);
   assert_true(std::filesystem::exists(home / "orphan"));
 }
 

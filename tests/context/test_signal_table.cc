@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "tests/context/child_process.h"
+#include "tests/patience.h"
 #include "tests/sanitizer.h"
 #include "tests/temporary_directory.h"
 
@@ -21,7 +22,7 @@ int end_of(Body body) {
   const TemporaryDirectory directory;
   const int status = test::run_in_child(directory.path(), [&] {
     std::signal(SIGTERM, SIG_DFL);  // whatever we were started with
-    alarm(60);                      // what hangs ends so
+    alarm(TEST_PATIENCE_SECONDS);
     return body();
   });
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/cpp/fixture.h"
+#include "tests/patience.h"
 
 namespace {
 
@@ -82,7 +83,7 @@ void as_two_ranks(const std::atomic<bool> &broken, Rank rank) {
       options.size = options.local_size = 2;
       options.cross_rank = 0;
       options.cross_size = 1;
-      options.timeout = std::chrono::seconds(20);
+      options.timeout = std::chrono::seconds(TEST_PATIENCE_SECONDS);
       rank(det::Distributed::from_transport(options,
                                             std::make_unique<PostTransport>(post, i, broken)));
     });

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/cpp/fixture.h"
+#include "tests/patience.h"
 
 namespace {
 
@@ -73,7 +74,7 @@ void lines_can_wait_in_a_queue(void **) {
   assert_false(queue.take().has_value());
   make_a_line(core);
   pollfd waiting{queue.fd(), POLLIN, 0};
-  assert_equal(poll(&waiting, 1, 10'000), 1);
+  assert_equal(poll(&waiting, 1, TEST_PATIENCE_MS), 1);
   const std::optional<det::LogLine> line = queue.take();
   assert_true(line.has_value());
   expect_part(line->message, "rate");

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "tests/cpp/fixture.h"
+#include "tests/patience.h"
 
 namespace {
 
@@ -19,7 +20,7 @@ void a_report_may_say_when_and_whose(void **) {
   report.time = det::Time(std::chrono::microseconds(981173106000007));
   report.rank = 7;
   run.core.train().report(report, {{"loss", 0.5}});
-  run.core.train().flush(std::chrono::seconds(10));
+  run.core.train().flush(std::chrono::seconds(TEST_PATIENCE_SECONDS));
   const auto all = run.client().list_metrics(1, "validation").as<nlohmann::json>()["metrics"];
   assert_equal(all.size(), 1);
   assert_equal(all[0]["metrics"], (nlohmann::json{{"loss", 0.5}, {"confusion", {1, 2}}}));

@@ -5,6 +5,7 @@
 #include "core/engine/experiment.h"
 #include "core/journal/run_directory.h"
 #include "tests/engine/suite.h"
+#include "tests/patience.h"
 
 namespace det::test {
 namespace {
@@ -46,8 +47,8 @@ void those_who_wait_for_the_search_are_woken(const World &world) {
   change.tell_listeners(1);
   change.commit();
   const auto begun = steady_clock::now();
-  listener->wait(seconds(20));
-  assert_true(steady_clock::now() - begun < seconds(10));
+  listener->wait(seconds(TEST_PATIENCE_SECONDS));
+  assert_true(steady_clock::now() - begun < seconds(TEST_PATIENCE_SECONDS / 2));
 }
 
 }  // namespace

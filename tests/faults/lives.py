@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import masters
+from patience import PATIENCE
 
 ID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
@@ -72,7 +73,7 @@ class Place:
 class Programs:
     """`limit`: seconds, after which a process counts as stuck; `url`: of a master, else a store."""
 
-    def __init__(self, folder, limit=30.0, url=None):
+    def __init__(self, folder, limit=PATIENCE, url=None):
         self.inject = os.path.join(folder, "inject")
         self.trial = os.path.join(folder, "faults_trial")
         self.limit, self.url = limit, url

@@ -23,7 +23,7 @@ import time
 
 sys.dont_write_bytecode = True
 
-from lives import ID, Place, Programs, judge_end  # noqa: E402
+from lives import ID, PATIENCE, Place, Programs, judge_end  # noqa: E402
 
 USER, NEIGHBOUR = 12345, 65534
 OWN_NAME = r"\.taken[.0-9e-]*"
@@ -279,7 +279,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
     parser.add_argument("--lives", type=int, default=5)
-    parser.add_argument("--limit", type=float, default=60)
+    parser.add_argument("--limit", type=float, default=PATIENCE)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     options = parser.parse_args()
     if os.getuid() != 0:

@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 
 import masters  # noqa: E402
 from cable import Cable  # noqa: E402
-from lives import Place, Programs, judge_end, read_ledger  # noqa: E402
+from lives import PATIENCE, Place, Programs, judge_end, read_ledger  # noqa: E402
 from load import busy_loops  # noqa: E402
 
 RANKS = 4  # two on each node
@@ -130,7 +130,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("job_rank")
     parser.add_argument("--lives", type=int, default=3)
-    parser.add_argument("--limit", type=float, default=180)
+    parser.add_argument("--limit", type=float, default=PATIENCE)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--load", type=int, default=0)
     options = parser.parse_args()

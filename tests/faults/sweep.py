@@ -22,7 +22,7 @@ import time
 sys.dont_write_bytecode = True
 
 import masters  # noqa: E402
-from lives import Programs  # noqa: E402
+from lives import PATIENCE, Programs  # noqa: E402
 from load import busy_loops  # noqa: E402
 
 
@@ -61,7 +61,7 @@ def parse():
     parser.add_argument("--only")
     parser.add_argument("--without", default="")
     parser.add_argument("--master")
-    parser.add_argument("--limit", type=float, default=60)
+    parser.add_argument("--limit", type=float, default=PATIENCE)
     parser.add_argument("--load", type=int, default=0)
     parser.add_argument("--words", action="store_true")
     return parser.parse_args()

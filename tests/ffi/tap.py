@@ -1,6 +1,12 @@
 """Runs test functions one after another and reports in TAP."""
 
+import os
+import sys
 import traceback
+
+sys.path.insert(1, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from patience import PATIENCE  # noqa: E402, F401 for the tests
 
 
 def run(tests, *arguments):

@@ -38,7 +38,7 @@ class Training:
 
     def end(self, name):
         process = self.start(name)
-        output, _ = process.communicate(timeout=100)
+        output, _ = process.communicate(timeout=tap.PATIENCE)
         assert process.returncode == 0, process.returncode
         return output.splitlines()
 

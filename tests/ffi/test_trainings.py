@@ -101,7 +101,7 @@ class Training:
         self.state_when_paused = self.ask("get_trial", c_int64(1))["state"]
 
     def last_line(self, process, status=0):
-        output, _ = process.communicate(timeout=100)
+        output, _ = process.communicate(timeout=tap.PATIENCE)
         assert process.returncode == status, process.returncode
         word, step = output.split()
         assert word == "to", output

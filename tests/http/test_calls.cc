@@ -9,6 +9,7 @@
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/http/server.h"
+#include "tests/patience.h"
 
 namespace {
 
@@ -18,7 +19,7 @@ using std::chrono::milliseconds;
 
 // Waits until the server has noticed `count` connections that were dropped while it waited.
 void expect_dropped(const Server &by, int count) {
-  for (int i = 0; i < 6000 && by.stats()["dropped"] != count; ++i) usleep(10'000);
+  for (int i = 0; i < TEST_PATIENCE_MS / 10 && by.stats()["dropped"] != count; ++i) usleep(10'000);
   assert_int_equal(by.stats()["dropped"].get<int>(), count);
 }
 
@@ -55,7 +56,7 @@ void answer_that_has_come_is_given_whatever_the_wake(void **) {
   const Wake wake;
   wake.set();
   HttpCall call = client.send(get("/echo"));
-  assert_true(call.wait_for(milliseconds{60'000}));
+  assert_true(call.wait_for(milliseconds{TEST_PATIENCE_MS}));
   assert_true(call.wait_unless(wake).has_value());
 }
 

@@ -9,6 +9,7 @@
 #include "tests/expect_error.h"
 #include "tests/http/authority.h"
 #include "tests/http/shareable.h"
+#include "tests/patience.h"
 #include "tests/python_server.h"
 #include "tests/temporary_directory.h"
 
@@ -98,7 +99,7 @@ void cancel_ends_one_stream_alone(void **) {
   cancelled.cancel();
   expect_error(Code::state, [&] { static_cast<void>(cancelled.wait()); });
   assert_string_equal(other.wait().body.c_str(), "text");
-  assert_true(large.wait_for(std::chrono::seconds{60}));
+  assert_true(large.wait_for(std::chrono::seconds{TEST_PATIENCE_SECONDS}));
   assert_int_equal(master.connections(), 1);
 }
 

@@ -17,6 +17,7 @@
 #include "tests/failing_memory.h"
 #include "tests/journal/journal.h"
 #include "tests/journal/recording_sink.h"
+#include "tests/patience.h"
 #include "tests/threads.h"
 
 namespace det::journal {
@@ -176,8 +177,8 @@ void flush_does_not_wait_for_a_store_that_is_gone(void **) {
   Log log;
   Shipper shipper(*spool, sink, log.logger, nullptr, quick());
   report_step(*spool, 0);
-  const std::string message =
-      expect_error(Code::io, [&] { shipper.flush(spool->last_sequence(), milliseconds(60'000)); });
+  const std::string message = expect_error(
+      Code::io, [&] { shipper.flush(spool->last_sequence(), milliseconds(TEST_PATIENCE_MS)); });
   assert_true(contains(message, "stale file handle"));
   assert_false(shipper.stop(long_enough));
   assert_int_equal(journal.files().size(), 1);
@@ -358,10 +359,10 @@ void attempts_that_get_on_keep_their_pace(void **) {
   sink.is_slow_going = true;
   Log log;
   ShipperOptions options = quick();
-  options.retry_limit = milliseconds(60'000);
+  options.retry_limit = milliseconds(TEST_PATIENCE_MS);
   Shipper shipper(*spool, sink, log.logger, nullptr, options);
   for (int64_t i = 0; i < 16; ++i) report_step(*spool, i);
-  assert_true(shipper.stop(milliseconds(20'000)));
+  assert_true(shipper.stop(milliseconds(TEST_PATIENCE_MS)));
 }
 
 void observer_sees_each_report_once_also_in_an_outage(void **) {

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-from trial_runs import arguments, mpirun, program, tell
+from trial_runs import PATIENCE, arguments, mpirun, program, tell
 
 det = os.path.abspath(arguments[0])
 
@@ -37,7 +37,7 @@ class Home:
 
     def run(self, *given, **environment):
         running = self.start(*given, **environment)
-        said, _ = running.communicate(timeout=200)
+        said, _ = running.communicate(timeout=PATIENCE)
         assert running.returncode == 0, said
         return said
 

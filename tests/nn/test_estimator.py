@@ -174,7 +174,7 @@ def ends_where_a_hook_refuses_hyperparameters():
 def ends_on_all_ranks_where_one_refuses_hyperparameters():
     for refused_in in "trial", "A":
         for rank in "0", "1":
-            given = environment("linear_classifier", 4, 4, REFUSE_IN=refused_in, REFUSE_RANK=rank, DET_DISTRIBUTED_TIMEOUT="40")
+            given = environment("linear_classifier", 4, 4, REFUSE_IN=refused_in, REFUSE_RANK=rank)
             with tempfile.TemporaryDirectory() as home:
                 code, lines, errors = train(home, *ranks(2), **given)
             assert code == 0 and "another rank found them invalid" in errors, f"{refused_in} of rank {rank}: {lines} {errors}"

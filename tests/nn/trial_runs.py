@@ -7,13 +7,17 @@ import socket
 import subprocess
 import sys
 
+sys.path.insert(1, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from patience import PATIENCE  # noqa: E402
+
 program, mpirun, *arguments = sys.argv[1:]
 ports = []  # stay bound, so that no other program is given them
 
 
 def train(home, *before, program_arguments=(), **environment):
     run = subprocess.run([*before, program, *program_arguments], env={**os.environ, "DET_HOME": home, **environment},
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100)
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
     return run.returncode, run.stdout.splitlines(), run.stderr
 
 

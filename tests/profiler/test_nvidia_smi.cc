@@ -8,6 +8,7 @@
 
 #include "core/base/process/run_command.h"
 #include "core/profiler/gpu/nvidia_gpus.h"
+#include "tests/patience.h"
 #include "tests/profiler/figures.h"
 
 namespace {
@@ -20,7 +21,7 @@ std::vector<std::vector<std::string>> ask_nvidia_smi() {
       "nvidia-smi --format=csv,noheader,nounits "
       "--query-gpu=uuid,memory.free,memory.used,power.draw,temperature.gpu,utilization.gpu,"
       "clocks.max.sm",
-      {}, std::chrono::seconds(60));
+      {}, std::chrono::seconds(TEST_PATIENCE_SECONDS));
   assert_equal(said.status, 0);
   std::vector<std::vector<std::string>> rows;
   std::istringstream lines(said.output);

@@ -17,6 +17,8 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from conftest import PATIENCE
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from tensorboard.backend.event_processing import event_accumulator
@@ -47,13 +49,13 @@ def ask(address: str, path: str, body: Any = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(address + path, data, headers)
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
         return json.load(answer)
 
 
 def awaited(address: str, path: str, is_there: Callable[[Any], bool], body: Any = None) -> Any:
     """The first answer that is as wanted: TensorBoard loads on threads of its own."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while True:
         answer = ask(address, path, body)
         if is_there(answer):
@@ -86,5 +88,5 @@ def started(*arguments: str, options: Sequence[str] = ()) -> Iterator[str]:
             yield line.split(" at ")[1].split()[0]
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(30)
+            process.wait(PATIENCE)
             reader.join()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,8 @@ import pytest
 pytest.register_assert_rewrite("example_runs")
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests"))
+PATIENCE: float = importlib.import_module("patience").PATIENCE
 # Meson says where they are; else they are those of the build folder that ./test makes.
 os.environ.setdefault("DETCORE_LIBRARY", str(ROOT / "build/capi/libdetcore.so.0"))
 os.environ.setdefault("DETCORE_COMMAND", str(ROOT / "build/wrappers/cli/det"))
@@ -75,7 +79,7 @@ def det(store: Path) -> Det:
 
     def run(*arguments: str, status: int = 0) -> str:
         command = [os.environ["DETCORE_COMMAND"], *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == status, f"{command}: {done.returncode}\n{done.stderr}"
         return done.stderr if status else done.stdout
 

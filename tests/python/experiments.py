@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from conftest import PATIENCE
+
 # A shell script as a trial: `x` is its loss, whatever its length.
 SCRIPT = """
 PATH="$(dirname "$DETCORE_COMMAND"):$PATH"
@@ -46,12 +48,12 @@ def run_experiment(home: Path, config: str, script: str = SCRIPT) -> None:
         env={**environment, "DET_HOME": str(home), "TMPDIR": str(home)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
 
 
-def wait_until(holds: Callable[[], Any], what: str, seconds: float = 60) -> Any:
+def wait_until(holds: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
     end = time.monotonic() + seconds
     while not (found := holds()):
         assert time.monotonic() < end, f"waited too long for {what}"

@@ -8,7 +8,7 @@ import sys
 import textwrap
 from typing import Any
 
-from conftest import Det
+from conftest import PATIENCE, Det
 
 Json = dict[str, Any]
 
@@ -24,7 +24,7 @@ def start(program: str, *arguments: str) -> subprocess.Popen[str]:
 def run(program: str, *arguments: str, status: int = 0) -> str:
     """Runs a Python program to its end, and gives what it wrote."""
     with start(program, *arguments) as process:
-        written, _ = process.communicate(timeout=60)
+        written, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == status, written
     return written
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from conftest import PATIENCE
 from detcore import core, errors
 from detcore.core import DownloadMode, Progress
 
@@ -114,7 +115,7 @@ def test_ctrl_c_ends_a_save_at_once_and_nothing_is_stored(
         if not begun.is_set():
             begun.set()
             os.kill(os.getpid(), signal.SIGINT)
-        assert is_free.wait(30)
+        assert is_free.wait(PATIENCE)
 
     with pytest.raises(KeyboardInterrupt):
         if saving == "upload":
@@ -148,7 +149,7 @@ def test_saves_go_on_in_the_background(context: core.Context, files: pathlib.Pat
         second = store.ticket
         with pytest.raises(errors.StateError, match="with"):
             second.wait()
-    second.wait(timeout=60)
+    second.wait(timeout=PATIENCE)
     assert first.state == second.state == core.SaveState.Saved
     assert first.progress.files == first.progress.total_files > 0
     assert told

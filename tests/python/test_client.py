@@ -19,6 +19,7 @@ from typing import Any
 import detcore
 import numpy
 import pytest
+from conftest import PATIENCE
 from detcore import client
 from detcore.client import Client, ExperimentState, OrderBy, TrialState
 from detcore.errors import CorruptError, StateError, UnsupportedError
@@ -408,7 +409,7 @@ def test_a_forked_child_opens_its_own(reader: Client, home: Path) -> None:
     answers = context.Queue()
     child = context.Process(target=in_child, args=(reader, str(home), answers))
     child.start()
-    assert "forked" in answers.get(timeout=30) and answers.get(timeout=30) == 1
+    assert "forked" in answers.get(timeout=PATIENCE) and answers.get(timeout=PATIENCE) == 1
     child.join(30)
     assert child.exitcode == 0 and reader.get_trial(1).id == 1
 
@@ -436,7 +437,7 @@ def test_an_experiment_can_be_created_and_steered(store: Path, tmp_path: Path) -
     }
     experiment = client.create_experiment(config, tmp_path, command=trial(script), slots=1)
     assert experiment.labels == [] and experiment.name == "steered"
-    found = experiment.await_first_trial(timeout=30)
+    found = experiment.await_first_trial(timeout=PATIENCE)
     wait_until((tmp_path / "started").exists, "the trial")
     with pytest.raises(TimeoutError, match="not over"):
         experiment.wait(0.01, timeout=0.05)
@@ -445,9 +446,9 @@ def test_an_experiment_can_be_created_and_steered(store: Path, tmp_path: Path) -
     go_on.touch()
     experiment.activate()
     experiment.cancel()
-    assert experiment.wait(0.05, timeout=30).is_terminal
+    assert experiment.wait(0.05, timeout=PATIENCE).is_terminal
     found.kill()
-    assert found.wait(0.05, timeout=30).is_terminal
+    assert found.wait(0.05, timeout=PATIENCE).is_terminal
 
 
 def test_a_configuration_that_is_wrong_creates_nothing(store: Path) -> None:
@@ -464,11 +465,11 @@ def test_logs_are_followed_to_the_end(store: Path, tmp_path: Path) -> None:
         "hyperparameters": {"x": 0.5},
     }
     experiment = client.create_experiment(config, tmp_path, command=trial(script))
-    found = experiment.await_first_trial(timeout=30)
+    found = experiment.await_first_trial(timeout=PATIENCE)
     wait_until(lambda: list(found.iter_logs()), "the first line")
     texts = [line.text for line in found.iter_logs(follow=True)]
     assert texts[0] == "begin" and "end" in texts
-    assert experiment.wait(0.05, timeout=30) is ExperimentState.COMPLETED
+    assert experiment.wait(0.05, timeout=PATIENCE) is ExperimentState.COMPLETED
 
 
 def test_interrupts_come_through(store: Path) -> None:
@@ -477,7 +478,7 @@ def test_interrupts_come_through(store: Path) -> None:
         "from detcore import client\n"
         "import sys\n"
         "e = client.create_experiment({'name': 'long', 'searcher': {'name': 'single',"
-        " 'metric': 'loss', 'max_length': 1}}, command=['sleep', '60'])\n"
+        " 'metric': 'loss', 'max_length': 1}}, command=['sleep', '900'])\n"
         "try:\n"
         "    print('ready', flush=True)\n"
         "    e.wait(60)\n"
@@ -486,4 +487,4 @@ def test_interrupts_come_through(store: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=30)[0] == "interrupted\n"
+    assert process.communicate(timeout=PATIENCE)[0] == "interrupted\n"

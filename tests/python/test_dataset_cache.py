@@ -15,7 +15,7 @@ import numpy as np
 import programs
 import pytest
 from buckets import keys, started, storage_in
-from conftest import ROOT, Det
+from conftest import PATIENCE, ROOT, Det
 
 pytest.importorskip("detcore.keras", reason="TensorFlow is not installed")
 
@@ -191,7 +191,9 @@ def test_an_experiment_reads_what_one_before_it_cached(
     monkeypatch.setenv("DETCORE_PYTHON", sys.executable)
     for _ in range(2):
         command = [os.environ["DETCORE_COMMAND"], "run", "experiment.yaml"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
         assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "calls").read_text() == "made "
     first, second = (programs.reports(det, number) for number in (1, 2))

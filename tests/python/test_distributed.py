@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import detcore
 import numpy as np
 import pytest
+from conftest import PATIENCE
 from ctrl_c import press_when_it_waits
 from detcore import _capi, core
 from detcore.core import DistributedContext, _mpi
@@ -42,7 +43,7 @@ OF_A_MACHINE = [name + "_local" for name in OF_ALL]
 @pytest.fixture(autouse=True)
 def job_of_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DET_DISTRIBUTED_SECRET", "secret")
-    monkeypatch.setenv("DET_DISTRIBUTED_TIMEOUT", "30")
+    monkeypatch.setenv("DET_DISTRIBUTED_TIMEOUT", str(PATIENCE))
 
 
 def test_a_job_of_one_process_says_things_to_itself() -> None:
@@ -419,7 +420,7 @@ def launched(command: list[str], program: str, folder: Path, status: int = 0) ->
     """The lines that the ranks of a program printed, sorted."""
     file = folder / "program.py"
     file.write_text("from detcore.core import DistributedContext\n" + program)
-    done = subprocess.run([*command, str(file)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*command, str(file)], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == status, done.stderr
     return sorted(done.stdout.splitlines())
 

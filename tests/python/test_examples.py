@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Det
+from conftest import PATIENCE, ROOT, Det
 from ranks import free_port, numbers
 
 EXAMPLES = ROOT / "examples"
@@ -28,7 +28,7 @@ def program(store: Path, request: pytest.FixtureRequest) -> str:
 
 def check(script: str, *arguments: str) -> str:
     command = ["sh", str(EXAMPLES / script), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -103,17 +103,17 @@ def test_a_killed_job_goes_on_with_more_ranks(
 ) -> None:
     monkeypatch.setenv("DET_EXTERNAL_ID", "digits")
     first = start(2)
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while len(list(store.glob("*/model.npz"))) < 2 and time.monotonic() < end:
         assert first[0].poll() is None, first[0].communicate()
         time.sleep(0.01)
     first[1].send_signal(signal.SIGKILL)
-    _, complaint = first[0].communicate(timeout=60)
+    _, complaint = first[0].communicate(timeout=PATIENCE)
     first[1].communicate()
     assert first[0].returncode != 0 and "rank 1" in complaint
 
     second = start(3)
-    printed = [process.communicate(timeout=60) for process in second]
+    printed = [process.communicate(timeout=PATIENCE) for process in second]
     assert [process.returncode for process in second] == [0, 0, 0], printed
     assert printed[0][0].endswith("on 3 ranks\n") and not printed[1][0]
     (trial,) = [json.loads(line) for line in det("ls", "--json").splitlines()]

@@ -311,7 +311,7 @@ for name, call in calls.items():
     try:
         press_when_it_waits()
         call()
-        time.sleep(30)
+        time.sleep(900)
     except KeyboardInterrupt as raised:
         frames = traceback.extract_tb(raised.__traceback__)
         print(name, any(frame.name == "interruptible" for frame in frames), flush=True)

@@ -8,6 +8,7 @@ import threading
 from functools import partial
 
 import pytest
+from conftest import PATIENCE
 from detcore._interruptible import interruptible
 
 
@@ -54,7 +55,7 @@ def test_what_nobody_takes_is_released_and_the_next_call_goes_well() -> None:
 
     def work() -> Owner:
         interrupt_who_waits()
-        assert is_free.wait(30)
+        assert is_free.wait(PATIENCE)
         return Owner()
 
     with pytest.raises(KeyboardInterrupt):
@@ -62,7 +63,7 @@ def test_what_nobody_takes_is_released_and_the_next_call_goes_well() -> None:
     assert interruptible(lambda: "meanwhile") == "meanwhile"
     assert not released.is_set()
     is_free.set()
-    assert released.wait(30)
+    assert released.wait(PATIENCE)
 
 
 def test_a_failure_that_nobody_takes_is_forgotten() -> None:
@@ -70,7 +71,7 @@ def test_a_failure_that_nobody_takes_is_forgotten() -> None:
 
     def work() -> None:
         interrupt_who_waits()
-        assert is_free.wait(30)
+        assert is_free.wait(PATIENCE)
         raise ValueError
 
     with pytest.raises(KeyboardInterrupt):
@@ -89,7 +90,7 @@ def test_handlers_of_other_signals_run_and_the_wait_goes_on() -> None:
     before = signal.signal(signal.SIGUSR2, handle)
     try:
         threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGUSR2]).start()
-        assert interruptible(lambda: is_free.wait(30))
+        assert interruptible(lambda: is_free.wait(PATIENCE))
     finally:
         signal.signal(signal.SIGUSR2, before)
     assert handled == [True]

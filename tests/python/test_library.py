@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from conftest import ROOT
+from conftest import PATIENCE, ROOT
 from detcore import _abi, errors
 
 PACKAGE = ROOT / "wrappers/python/detcore"
@@ -100,7 +100,7 @@ def test_messages_name_functions_as_python_does() -> None:
 def test_pip_gets_the_metadata_without_a_build() -> None:
     options = ["--no-build-isolation", "--no-deps", "--no-index", "--dry-run"]
     command = [sys.executable, "-m", "pip", "install", *options, str(ROOT)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert "Would install detcore-0.1.0" in done.stdout, done.stdout + done.stderr
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import PATIENCE
 
 pytest.importorskip("tensorflow", reason="TensorFlow is not installed")
 pytest.importorskip("safetensors", reason="safetensors is not installed")
@@ -19,7 +20,7 @@ TESTS = Path(__file__).resolve().parents[1]
 def check(folder: Path, *rooms: str) -> subprocess.CompletedProcess[str]:
     generator = TESTS / "nn/fixtures/generate.py"
     command = [sys.executable, str(generator), "--check", "--folder", str(folder), *rooms]
-    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def test_the_generator_computes_what_is_recorded(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from conftest import PATIENCE
 from detcore import InvalidHP, core
 from profiled import sample_for
 from programs import lines, run
@@ -148,7 +149,7 @@ def read_by_det(master: Any, *arguments: str) -> str:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -7,14 +7,14 @@ import signal
 import time
 
 import pytest
-from conftest import Det
+from conftest import PATIENCE, Det
 from detcore import core, errors
 from programs import run, start, trial
 from ranks import in_processes
 
 
 def wait_until_asked(context: core.Context) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while not context.preempt.should_preempt():
         assert time.monotonic() < end
         time.sleep(0.005)
@@ -39,7 +39,7 @@ def test_a_paused_trial_saves_and_leaves(det: Det) -> None:
     with start(program) as process:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
         det("pause", "1")
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
     assert trial(det)["state"] == "PAUSED"
 
 
@@ -158,7 +158,7 @@ def told_by_the_chief(distributed: core.DistributedContext) -> list[bool]:
         answers = [context.preempt.should_preempt()]
         if distributed.rank == 0:
             context.preempt.request()
-        end = time.monotonic() + 30
+        end = time.monotonic() + PATIENCE
         while not answers[-1] and time.monotonic() < end:
             answers.append(context.preempt.should_preempt())
         return [answers[0], answers[-1]]

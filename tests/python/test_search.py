@@ -18,6 +18,7 @@ import deciding
 import detcore
 import numpy as np
 import pytest
+from conftest import PATIENCE
 from deciding import CONFIG, TRIALS, Halving
 from detcore import search
 from detcore.client import Client
@@ -71,7 +72,7 @@ def test_a_search_survives_kills(store: Path) -> None:
             program.wait(chance.uniform(0.2, 0.6))
         program.kill()
         program.wait()
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     with Client() as client:
         assert outcome(client) == EXPECTED
@@ -103,7 +104,7 @@ runner.run(deciding.CONFIG, command=deciding.trial(deciding.QUICK))
     for number in ("1", "2", "3"):
         # No pipe: `det run` lives on and keeps it open.
         command = [sys.executable, "-c", program, number]
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, timeout=60)
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, timeout=PATIENCE)
         assert done.returncode == -signal.SIGKILL
     method = Halving()
     local(store, method).run(CONFIG, command=trial(QUICK))
@@ -134,7 +135,7 @@ def test_an_interrupt_pauses_the_experiment(store: Path) -> None:
     )
     wait_until((store / "search" / "current.json").exists, "the first decision")
     program.send_signal(signal.SIGINT)
-    _, said = program.communicate(timeout=60)
+    _, said = program.communicate(timeout=PATIENCE)
     assert program.returncode == -signal.SIGINT and "KeyboardInterrupt" in said
     with Client() as client:
         assert client.get_experiment(1).state == "PAUSED"
@@ -200,7 +201,7 @@ def test_an_experiment_that_runs_elsewhere(store: Path) -> None:
         wait_until(lambda: (store / ".detcore").exists() and experiments(), "the experiment")
         method = Halving()
         assert search.ExperimentSearchRunner(method, store / "search").run(1) == 1
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
     finally:
         process.kill()
         process.wait()

@@ -8,14 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from conftest import ROOT
+from conftest import PATIENCE, ROOT
 from detcore.client import Client
 from experiments import wait_until
 
 
 def run(example: str, store: Path) -> str:
     command = [sys.executable, str(ROOT / "examples/python" / example), str(store / "search")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -35,7 +35,7 @@ def test_population_based_training(store: Path) -> None:
     first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until((store / "search" / "current.json").exists, "the first decision")
     first.send_signal(signal.SIGINT)
-    assert first.wait(60) == -signal.SIGINT
+    assert first.wait(PATIENCE) == -signal.SIGINT
     said = run("pbt.py", store)
     assert len(re.findall(r"0\.\d+", said.splitlines()[-1])) == 3, said
     with Client() as client:

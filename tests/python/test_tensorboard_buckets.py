@@ -17,6 +17,7 @@ import pytest
 from boards import awaited, read, records
 from boards import started as board_started
 from buckets import Json, Proxy, keys, s3, started, storage_in
+from conftest import PATIENCE
 from detcore import core
 from experiments import wait_until
 from programs import run, start
@@ -143,7 +144,7 @@ def test_ctrl_c_ends_the_first_copy(server: Any) -> None:
             )
             assert copies()
             process.send_signal(signal.SIGINT)
-            assert process.wait(30) == 128 + signal.SIGINT
+            assert process.wait(PATIENCE) == 128 + signal.SIGINT
         assert not copies()
 
 

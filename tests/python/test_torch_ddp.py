@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Det
+from conftest import PATIENCE, Det
 from example_runs import Example
 from ranks import free_port
 
@@ -31,7 +31,7 @@ def run(store: Path, *signals: str) -> list[int]:
         env={**os.environ, **environment, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return [int(line) for line in reports.read_text().splitlines()]

@@ -16,7 +16,7 @@ from typing import Any
 import detcore
 import numpy as np
 import pytest
-from conftest import Det
+from conftest import PATIENCE, Det
 from detcore import core
 from programs import lines, reports, trial
 
@@ -317,7 +317,7 @@ def test_status_progress_and_log(det: Det) -> None:
         context.train.log("first\nsecond")
         context.train.log("third", level=40)
         context.train.log("fourth", "warning")
-        context.train.flush(timeout=30)
+        context.train.flush(timeout=PATIENCE)
         shown = trial(det)
         assert (shown["status"], shown["progress"]) == ("validating", 0.5)
         for wrong in (-0.1, 1.5, math.nan):

@@ -16,7 +16,7 @@ from typing import Any
 import experiments
 import programs
 import pytest
-from conftest import ROOT, Det
+from conftest import PATIENCE, ROOT, Det
 from detcore._det_run import read_config
 from detcore.client import Client
 
@@ -55,7 +55,7 @@ class Example:
             )
 
     def run(self, *arguments: str, status: int = 0) -> None:
-        assert self.start(*arguments).wait(150) == status, Path("said").read_text()
+        assert self.start(*arguments).wait(PATIENCE) == status, Path("said").read_text()
 
     def validations(self, trial_id: int) -> list[Any]:
         listed = programs.reports(self._det, trial_id)
@@ -68,7 +68,7 @@ class Example:
             except (AssertionError, json.JSONDecodeError):  # there is no such trial yet
                 return False
 
-        experiments.wait_until(came, f"validation {at_least} of trial {trial_id}", 90)
+        experiments.wait_until(came, f"validation {at_least} of trial {trial_id}")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -79,7 +79,7 @@ def test_an_example_that_is_killed_and_paused(name: str, det: Det) -> None:
     os.kill(programs.trial(det)["runs"][-1]["pid"], signal.SIGKILL)
     example.wait_for_validation(1, 2)
     process.send_signal(signal.SIGINT)
-    if process.wait(100) != 0:  # it may have been done just before
+    if process.wait(PATIENCE) != 0:  # it may have been done just before
         example.run("--resume", "1")
     assert [steps for _, steps, _ in example.validations(1)] == [30, 60, 90]
     assert programs.trial(det)["state"] == "COMPLETED"
@@ -203,7 +203,7 @@ def test_a_trial_of_an_older_release(module: str, metric: str, file: str) -> Non
     config = {"entrypoint": f"{module}:Trial", "searcher": searcher, "hyperparameters": hparams}
     Path("config.json").write_text(json.dumps({**config, "scheduling_unit": 2}))
     command = [os.environ["DETCORE_COMMAND"], "run", "config.json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     with Client() as reader:
         checkpoint = reader.get_trial(1).latest_checkpoint

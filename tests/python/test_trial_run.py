@@ -14,7 +14,7 @@ from typing import Any
 import detcore.compat  # counting_trial imports determined
 import programs
 import pytest
-from conftest import ROOT, Det
+from conftest import PATIENCE, ROOT, Det
 from detcore import InvalidHP, core, trial
 from detcore.trial import InvalidExperimentException
 from detcore.trial._entrypoint import check_entrypoint, entrypoint_of, load_trial_class
@@ -49,7 +49,7 @@ def det_run(entrypoint: str, status: int = 0, **changes: Any) -> str:
     """What it says."""
     Path("experiment.yaml").write_text(json.dumps({**CONFIG, "entrypoint": entrypoint, **changes}))
     command = [os.environ["DETCORE_COMMAND"], "run", "experiment.yaml", "--slots", "2"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
 

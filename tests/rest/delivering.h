@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/master/rest/delivery.h"
 #include "core/master/rest/final_responses.h"
+#include "tests/patience.h"
 #include "tests/rest/server.h"
 #include "tests/temporary_directory.h"
 
@@ -117,7 +118,7 @@ class Delivering {
 
   const master::FakeMaster &master;
   TemporaryDirectory directory;
-  std::chrono::milliseconds patience{20'000};
+  std::chrono::milliseconds patience{TEST_PATIENCE_MS};
   std::shared_ptr<master::MasterSession> session;
   std::optional<master::RestDelivery> delivery;
 };

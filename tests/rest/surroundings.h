@@ -19,6 +19,7 @@
 #include "core/journal/run_directory.h"
 #include "core/master/rest/home.h"
 #include "tests/cmocka.h"
+#include "tests/patience.h"
 #include "tests/rest/server.h"
 #include "tests/temporary_directory.h"
 
@@ -29,7 +30,7 @@ namespace fs = std::filesystem;
 // Waits for what other threads do; the test fails where it never comes. A request that a faulty
 // server lets hang takes a minute alone.
 inline void wait_until_so(const std::function<bool()> &is_so) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(180);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(TEST_PATIENCE_SECONDS);
   while (!is_so()) {
     if (std::chrono::steady_clock::now() > end) fail_msg("it never came");
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

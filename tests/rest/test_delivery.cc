@@ -1,4 +1,5 @@
 // How reports get to a master: each once, whatever happens on the way.
+#include "tests/patience.h"
 #include "tests/rest/delivering.h"
 
 #include "tests/expect_error.h"
@@ -256,7 +257,7 @@ bool is_checkpoint_set_aside(const CheckpointOutage &outage, std::chrono::millis
     assert_true(contains(told.conflicts.at(0), run.delivery->refused().path().string()));
   }
   run.master.heal();
-  run.patience = std::chrono::milliseconds(20'000);
+  run.patience = std::chrono::milliseconds(TEST_PATIENCE_MS);
   run.begin();
   run.deliver(reports);
   assert_equal(run.stored(), all_of(1));

@@ -13,6 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import servers  # noqa: E402
+from patience import PATIENCE  # noqa: E402
 
 ENDINGS, EXAMPLE = sys.argv.pop(), sys.argv.pop()
 
@@ -33,7 +34,7 @@ class Detached(unittest.TestCase):
 
     def run_example(self, *command):
         return subprocess.run(command or [EXAMPLE], env=self.environment(), capture_output=True, text=True,
-                              timeout=60)
+                              timeout=PATIENCE)
 
     def state(self):
         status, state = self.master.call("GET", "/test/state")

@@ -13,6 +13,7 @@
 #include "core/client/client.h"
 #include "core/master/rest/refused.h"
 #include "tests/expect_error.h"
+#include "tests/patience.h"
 #include "tests/rest/surroundings.h"
 
 namespace {
@@ -170,7 +171,7 @@ void spend_last_life(const SharedMemory &memory, context::CoreOptions options,
                 {"flip", 0},
                 {"hang", 0},
                 {"unavailable", 0}});
-  options.close_limit = std::chrono::seconds(60);
+  options.close_limit = std::chrono::seconds(TEST_PATIENCE_SECONDS);
   memory->has_started = false;
   memory->shall_leave = true;
   const pid_t child = fork();
@@ -184,7 +185,7 @@ void spend_last_life(const SharedMemory &memory, context::CoreOptions options,
       _exit(1);
     }
   }
-  assert_true(wait_for_end(child, std::chrono::seconds(90)));
+  assert_true(wait_for_end(child, std::chrono::seconds(2 * TEST_PATIENCE_SECONDS)));
 }
 
 // By step; a report that is there twice, or with another value, fails the test.

@@ -10,6 +10,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
 
+from patience import PATIENCE  # noqa: E402
 from servers import TASK, USER, Server  # noqa: E402
 
 API = "/api/v1"
@@ -41,7 +42,7 @@ class Waiting(threading.Thread):
         connection.close()
 
     def result(self):
-        self.join(20)
+        self.join(PATIENCE)
         return self.answer
 
 

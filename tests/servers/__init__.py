@@ -7,6 +7,8 @@ import pathlib
 import subprocess
 import sys
 
+from patience import PATIENCE
+
 FOLDER = pathlib.Path(__file__).resolve().parent
 WIRE = FOLDER.parent / "data" / "wire"
 TASK = {"Grpc-Metadata-x-allocation-token": "Bearer task-token"}
@@ -23,7 +25,7 @@ class Server:
         self.connection = self.connect()
 
     def connect(self):
-        return http.client.HTTPConnection("127.0.0.1", self.ports[0], timeout=30)
+        return http.client.HTTPConnection("127.0.0.1", self.ports[0], timeout=PATIENCE)
 
     def stop(self):
         self.connection.close()
@@ -44,7 +46,7 @@ class Server:
             return answer.status, text
 
     def control(self, method, name, body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.ports[-1], timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.ports[-1], timeout=PATIENCE)
         status, answer = self.call(method, f"/test/{name}", body, {}, connection=connection)
         connection.close()
         assert status == 200, (status, answer)

@@ -9,6 +9,8 @@ import http.client
 import ssl
 import urllib.parse
 
+from patience import PATIENCE
+
 
 def _hmac(key, text):
     return hmac.new(key, text.encode(), hashlib.sha256).digest()
@@ -23,9 +25,9 @@ def send(method, url, body=b"", headers=(), certificates=None):
     url = urllib.parse.urlsplit(url)
     if url.scheme == "https":
         context = ssl.create_default_context(cafile=certificates)
-        connection = http.client.HTTPSConnection(url.netloc, timeout=60, context=context)
+        connection = http.client.HTTPSConnection(url.netloc, timeout=PATIENCE, context=context)
     else:
-        connection = http.client.HTTPConnection(url.netloc, timeout=60)
+        connection = http.client.HTTPConnection(url.netloc, timeout=PATIENCE)
     target = url.path + ("?" + url.query if url.query else "")
     connection.request(method, target, body, dict(headers))
     answer = connection.getresponse()

@@ -21,11 +21,11 @@ import sys
 import tempfile
 import time
 
+from patience import PATIENCE
+
 from . import http2, object_requests
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-START_SECONDS = 120  # of a machine that is busy
-
 
 class NotInstalled(Exception):
     pass
@@ -63,7 +63,7 @@ class Store:
 
     def start(self):
         """Also after kill(), on the same data and the same port."""
-        ends = time.monotonic() + START_SECONDS
+        ends = time.monotonic() + PATIENCE
         self.port = getattr(self, "port", None) or http2.free_port()
         while True:
             with open(self.log, "ab") as log:

@@ -9,6 +9,10 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(1, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from patience import PATIENCE  # noqa: E402
+
 CORES = 4
 HOST = socket.gethostname().split(".")[0]
 PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"  # where Debian keeps the daemons
@@ -135,13 +139,13 @@ class Cluster:
         self.run("scontrol", "update", node, "state=resume")
 
     def run(self, *command, check=True, env=None):
-        done = subprocess.run(command, env={**self.env, **(env or {})}, text=True, timeout=60,
+        done = subprocess.run(command, env={**self.env, **(env or {})}, text=True, timeout=PATIENCE,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if check and done.returncode != 0:
             raise AssertionError(f"{' '.join(command)}: exit {done.returncode}: {done.stdout}")
         return done.stdout
 
-    def wait(self, condition, what, seconds=60):
+    def wait(self, condition, what, seconds=PATIENCE):
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
@@ -164,7 +168,7 @@ class Cluster:
             daemon.terminate()
         for daemon in self.daemons:
             try:
-                daemon.wait(10)
+                daemon.wait(60)
             except subprocess.TimeoutExpired:
                 daemon.kill()
         shutil.rmtree(self.root, ignore_errors=True)

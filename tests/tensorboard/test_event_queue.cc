@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/tensorboard/event.h"
 #include "tests/cmocka.h"
+#include "tests/patience.h"
 #include "tests/temporary_directory.h"
 #include "tests/tensorboard/event_reader.h"
 
@@ -40,7 +41,7 @@ void add_to(EventQueue &queue, int64_t step) {
   queue.add(64, [&](std::string &out) { append_scalar_event(out, 0, step, "tag", 1); });
 }
 
-constexpr milliseconds patience{60'000};
+constexpr milliseconds patience{TEST_PATIENCE_MS};
 
 void events_of_many_threads_are_all_there_at_the_end(void **) {
   const Queued of;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/free_port.h"
+#include "tests/patience.h"
 #include "tests/tensors/fake_cuda.h"
 
 enum { tensors = 4, largest = 5000, buckets = 3 };
@@ -324,7 +325,7 @@ static int run_rank(int32_t number, int32_t ranks, int32_t port, char **argument
   options.cross_rank = 0;
   options.cross_size = 1;
   options.pub_port = port;
-  options.timeout_ms = strncmp(arguments[1], "dies", 4) == 0 ? 3000 : 60000;
+  options.timeout_ms = strncmp(arguments[1], "dies", 4) == 0 ? 3000 : TEST_PATIENCE_MS;
   check(det_distributed_create(&options, &job, &err) == DET_OK, "joining");
   return run(arguments[1], arguments[2]);
 }

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "tests/patience.h"
 #include "tests/rest/leg/checkpoints.h"
 #include "tests/rest/leg/reports.h"
 
@@ -172,7 +173,7 @@ class Leg : Checked {
 
 int main(int count, char **arguments) {
   if (count != 5) return 2;
-  alarm(60);
+  alarm(TEST_PATIENCE_SECONDS);
   std::ifstream script(arguments[1]);
   leg::Leg leg(leg::Json::parse(script), std::stoul(arguments[2]), std::stoi(arguments[3]),
                arguments[4]);
