@@ -8,7 +8,7 @@ Set DOXYGEN and SPHINX to run other programs than doxygen and sphinx-build.
 The pages stay as they are for readers on a code host. For the site they are copied into a folder beside
 OUTPUT, where links that leave docs/ are changed: a header becomes its reference, and any other file a page
 that shows it. docs/README.md is the start page. Its section "All pages by subject" is the navigation.
-docs/PAGE.md becomes PAGE.html.
+docs/PAGE.md becomes PAGE.html, and docs/FOLDER/README.md FOLDER/index.html.
 """
 
 import os
@@ -41,7 +41,7 @@ class Site:
                       C_REFERENCE: "c-reference.md", PYTHON_REFERENCE: "python-reference.md"}
         for path in sorted(source.glob("docs/**/*.md")):
             name = path.relative_to(source).as_posix()
-            self.pages.setdefault(name, name.removeprefix("docs/"))
+            self.pages.setdefault(name, re.sub(r"README\.md$", "index.md", name.removeprefix("docs/")))
         self.headers = sorted(source.glob("include/det/*.h"), key=lambda path: (path.stem != "core", path.stem))
         for path in self.headers:
             self.pages[path.relative_to(source).as_posix()] = f"c/{path.stem}.md"

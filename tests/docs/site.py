@@ -25,8 +25,8 @@ failures = []
 expected = ["index.html", "find.html", "introduction.html", "contributing.html", "changelog.html", "c-reference.html",
             "python-reference.html", "python/detcore.core.html"]
 expected += [f"c/{path.stem}.html" for path in source.glob("include/det/*.h")]
-expected += [path.relative_to(source / "docs").with_suffix(".html").as_posix()
-             for path in source.glob("docs/**/*.md") if path != source / "docs/README.md"]
+expected += [re.sub("README.html$", "index.html", path.relative_to(source / "docs").with_suffix(".html").as_posix())
+             for path in source.glob("docs/**/*.md")]
 failures += [f"there is no {name}" for name in sorted(expected) if not (site / name).is_file()]
 
 titles = {path: re.search(r"^# (.*)", path.read_text(), re.MULTILINE)[1] for path in source.glob("docs/*.md")}
