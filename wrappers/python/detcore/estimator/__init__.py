@@ -1,4 +1,8 @@
-"""Trials of tf.estimator: a class says what estimator and what data, the rest is done for it."""
+"""Trains estimators of tf.estimator as trials.
+
+You write a class with an estimator and its data. Training, validation, checkpoints and the search
+are done for it.
+"""
 
 from detcore.estimator._context import (
     EstimatorContext,

@@ -1,4 +1,4 @@
-"""What a checkpoint of an EstimatorTrial holds."""
+"""Saves and restores the files of an EstimatorTrial."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ TRIAL_TYPE = "EstimatorTrial"
 
 
 class Checkpoint:
-    """Writes one, and reads one, also of the original. Names and layout are those of the original,
-    whose loader reads ours."""
+    """Writes and reads the checkpoints of a trial. It also reads those of Determined.
+
+    Names and layout are those of Determined, so that its loader reads them too.
+    """
 
     def __init__(
         self, model: ModelDirectory, parts: Parts, workloads: WorkloadSource, rank: int
@@ -36,7 +38,8 @@ class Checkpoint:
         self._workloads = workloads
 
     def save(self, path: pathlib.Path, estimator: Any, random_states: list[Any]) -> None:
-        """On the chief. Hooks may add files, which must find those of TensorFlow written."""
+        """Saves the trial, on the chief. Hooks may add files, and must find those of TensorFlow
+        complete."""
         self._model.save_to(path)
         for name, receiver in self._parts.serving.items():
             estimator.export_saved_model(str(path / name), receiver)
@@ -51,7 +54,7 @@ class Checkpoint:
         (path / LOAD_DATA).write_text(json.dumps({"trial_type": TRIAL_TYPE}))
 
     def restore(self, path: pathlib.Path) -> None:
-        """On every rank, before training begins. Its model is TensorFlow's to load."""
+        """Restores the trial, on every rank, before training begins. TensorFlow loads the model."""
         check_trial_type(path, TRIAL_TYPE)
         tell_other_release(path)
         self._model.load_from(path)
@@ -62,6 +65,6 @@ class Checkpoint:
         if random.exists():
             _random_state.load(read(random))
         else:
-            _log.warning("The checkpoint has no %s: random numbers begin anew.", RANDOM)
+            _log.warning("The checkpoint has no %s: random numbers start anew.", RANDOM)
         if (path / SEQUENCER).exists():
             self._workloads.load_state(read(path / SEQUENCER))

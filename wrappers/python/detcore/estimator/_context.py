@@ -1,4 +1,4 @@
-"""What an EstimatorTrial is given when it is made."""
+"""The context that an EstimatorTrial gets when it is made."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _log = logging.getLogger("detcore.estimator")
 
 
 class EstimatorExperimentalContext(DatasetCaching):
-    """The features of the context that were experiments once."""
+    """Caches slow datasets, and makes metrics: `context.experimental`."""
 
     _context: EstimatorContext
 
@@ -30,25 +30,30 @@ class EstimatorExperimentalContext(DatasetCaching):
         reducer: _reducer.MetricReducer | Callable[[list[Any]], Any],
         numpy_dtype: Any,
     ) -> tuple[Any, Any]:
-        """As that of the context."""
+        """Makes a metric, as make_metric() of the context does."""
         return self._context.make_metric(metric, reducer, numpy_dtype)
 
 
 class EstimatorContext(TrialContext):
-    """TrialContext, and what a trial passes optimizers, datasets and metrics through."""
+    """The context of trials of estimators. A trial passes optimizers, datasets and metrics through
+    it."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.experimental = EstimatorExperimentalContext(self)
         self._optimizer_wrapped = False
         self._dataset_wrapped = False
-        #: While the graph of a training over ranks is made.
+        #: The sums over ranks, while the graph of a training is made.
         self._gradients: Gradients | None = None
-        #: What a reducer raised, of which TensorFlow passes on a text only.
+        #: The exception of a reducer. TensorFlow keeps only its text.
         self._failure: BaseException | None = None
 
     def wrap_optimizer(self, optimizer: Any) -> Any:
-        """For the optimizer of the trial, as soon as it is made; use what it returns."""
+        """Makes an optimizer apply the gradients of all ranks. Call it as soon as the optimizer is
+        made.
+
+        Use the optimizer that it returns.
+        """
         if not self.env.managed_training:
             return optimizer
         if isinstance(optimizer, str) and self.distributed.size > 1:
@@ -64,8 +69,16 @@ class EstimatorContext(TrialContext):
         )
 
     def wrap_dataset(self, dataset: Any, shard_dataset: bool = True) -> Any:
-        """For every tf.data.Dataset, as soon as it is made: each rank gets its share of it. Without
-        `shard_dataset` the trial itself sees to it that ranks are fed differently."""
+        """Gives each rank its share of a tf.data.Dataset. Call it for each one, as soon as it is
+        made.
+
+        Args:
+            dataset: The dataset.
+            shard_dataset: False: each rank gets the whole dataset, and your trial divides it.
+
+        Returns:
+            The dataset to use instead.
+        """
         if not self.env.managed_training:
             return dataset
         self._dataset_wrapped = True
@@ -73,7 +86,7 @@ class EstimatorContext(TrialContext):
         if size == 1 or not isinstance(dataset, tf.data.Dataset):
             return dataset
         if not shard_dataset:
-            _log.info("each rank gets the whole Dataset, since shard_dataset is False")
+            _log.info("each rank gets the whole Dataset, because shard_dataset is False")
             return dataset
         return dataset.shard(size, self.distributed.rank)
 
@@ -83,12 +96,15 @@ class EstimatorContext(TrialContext):
         reducer: _reducer.MetricReducer | Callable[[list[Any]], Any],
         numpy_dtype: Any,
     ) -> tuple[Any, Any]:
-        """A metric for `eval_metric_ops`, made of all batches of all ranks.
+        """Makes a metric for `eval_metric_ops` from all batches of all ranks.
 
-        `metric` is a tensor, a list of tensors or a dict of tensors by name, which reducers get as
-        arrays. `reducer` is a MetricReducer, or a function of the list of the values of all
-        batches. What it returns becomes an array of `numpy_dtype`. TypeError: `metric` is none of
-        these.
+        Args:
+            metric: A tensor, a list of tensors, or a dict of tensors by name. Reducers get arrays.
+            reducer: A MetricReducer, or a function of the list of values of all batches.
+            numpy_dtype: The dtype of the array that the result becomes.
+
+        Raises:
+            TypeError: `metric` is none of these.
         """
         return _reducer.make_metric(
             self.distributed, self._note_failure, metric, reducer, numpy_dtype

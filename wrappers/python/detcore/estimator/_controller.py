@@ -28,8 +28,11 @@ _log = logging.getLogger("detcore.estimator")
 
 
 class Controller:
-    """One train() of TensorFlow for the whole trial; validations and checkpoints happen in one of
-    its hooks, between two batches. Each rank has one; all are called in step."""
+    """Runs one train() of TensorFlow for the whole trial.
+
+    Validations and checkpoints happen in one of its hooks, between two batches. Each rank has one,
+    and all ranks call each method in step.
+    """
 
     def __init__(
         self,
@@ -45,7 +48,7 @@ class Controller:
         self._core = core
         self._workloads = workloads
         self._workload: Workload | None = None
-        #: Of the training, once there is one.
+        #: The session of the training, as soon as it exists.
         self.session: Any = None
         self._scaffold: Any = None
         self._unsaved = False
@@ -53,7 +56,7 @@ class Controller:
         self._model = ModelDirectory()
         self._checkpoint = Checkpoint(self._model, self._parts, workloads, self._distributed.rank)
         if context.env.latest_checkpoint is not None:
-            _log.info("going on from checkpoint %s", context.env.latest_checkpoint)
+            _log.info("resuming from checkpoint %s", context.env.latest_checkpoint)
             with core.checkpoint.restore_path(context.env.latest_checkpoint) as path:
                 self._checkpoint.restore(path)
         self._gradients = gradients_of(self._distributed, context.env.experiment_config)
@@ -66,8 +69,8 @@ class Controller:
         )
 
     def run(self) -> None:
-        """Until there are no more workloads. InvalidHP of training is answered, and raised on every
-        rank."""
+        """Trains until no workload is left. An InvalidHP of training is answered, and raised on
+        every rank."""
         hooks = [*self._parts.train.hooks, StopHook(self._context)]
         if self._distributed.size > 1 and self._context.env.latest_checkpoint is None:
             hooks.insert(0, _ranks.Broadcast(self._distributed, self._change))
@@ -82,7 +85,7 @@ class Controller:
                     "ever, or a Dataset, which is repeated"
                 )
         finally:
-            with contextlib.ExitStack() as ends:  # also behind one that raises
+            with contextlib.ExitStack() as ends:  # also after one that raises
                 if self._gradients is not None:
                     ends.callback(self._gradients.close)
                 ends.callback(self._model.remove)
@@ -90,15 +93,18 @@ class Controller:
                     ends.callback(hook.on_trial_close)
 
     def _own_failure(self, failure: Exception) -> BaseException:
-        """What a reducer or another rank made fail, of which TensorFlow has a text only."""
+        """Returns the exception of a reducer or another rank, of which TensorFlow has only the
+        text."""
         if not isinstance(failure, tf.errors.OpError):
             return failure
         of_ranks = self._gradients.failure if self._gradients is not None else None
         return self._context._failure or of_ranks or failure
 
     def next_training(self) -> int | None:
-        """Does what comes before the next training; how many batches that has. None: a session is
-        needed first."""
+        """Does all workloads before the next training, and returns its number of batches.
+
+        None: a session is needed first.
+        """
         while (workload := self._workload or self._workloads.next()) is not None:
             self._workload = workload
             if workload.kind is WorkloadKind.RUN_STEP:
@@ -163,7 +169,7 @@ class Controller:
         return found
 
     def _save(self) -> dict[str, Any]:
-        """On the chief; it has the random state of each rank."""
+        """Saves a checkpoint on the chief, with the random state of each rank."""
         self._share_untrained()
         states = self._distributed.gather(_random_state.get())
         if states is None:
@@ -180,11 +186,12 @@ class Controller:
         return {"uuid": storage_id}
 
     def _share_untrained(self) -> None:
-        if self.session is not None:  # before, all ranks have what was restored, or nothing
+        if self.session is not None:  # without a session all ranks have the restored state, or none
             _ranks.share_untrained(self._distributed, self.session)
 
     def _save_model(self) -> None:
-        """Where validations and checkpoints find it. As new as the last batch it may be there."""
+        """Saves the model for validations and checkpoints, unless the state after the last batch is
+        saved."""
         if not self._unsaved:
             return
         step = tf.compat.v1.train.get_global_step(self.session.graph)
@@ -197,7 +204,7 @@ class Controller:
         self._unsaved = True
 
     def _move_events(self) -> None:
-        """Of the chief; those of other ranks go with their model."""
+        """Moves the chief's event files. Those of other ranks are deleted with their model."""
         if self._is_chief:
             self._model.move_events(self._context.get_tensorboard_path())
 

@@ -1,4 +1,4 @@
-"""Optimizers that apply what all ranks computed."""
+"""Makes optimizers apply the gradients of all ranks."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ if TYPE_CHECKING:
     from detcore.trial._gradients import Gradients
 
 _v1 = tf.compat.v1
-# In the graph of a training: whether the sums are applied, for their order.
+# In the graph of a training: the flags that the sums are applied, for their order.
 _SUMS = "detcore_gradient_sums"
 _IS_DISTRIBUTED = "_is_distributed"
 
 
 def distribute(optimizer: Any, gradients: Callable[[], Gradients | None]) -> Any:
-    """Changes the optimizer in place, so that what trains with it applies the sums of all ranks.
-    Of a function that makes one: one that makes such. `gradients`: of the graph that is made, None
-    where nothing is trained in it."""
+    """Changes an optimizer in place, so that it applies the sums of all ranks.
+
+    For a function that makes an optimizer, it returns a function that makes a changed one.
+    `gradients` returns the sums for the graph in work. None: nothing is trained in that graph.
+    """
     if isinstance(optimizer, _v1.train.Optimizer):
-        # What clips gradients between the two must see the sums.
+        # Code that clips gradients between the two must see the sums.
         _override(optimizer, gradients, compute_gradients=_compute, apply_gradients=_apply)
     elif hasattr(optimizer, "apply_gradients"):
         _override(optimizer, gradients, apply_gradients=_apply)
@@ -39,7 +41,7 @@ def distribute(optimizer: Any, gradients: Callable[[], Gradients | None]) -> Any
 
 
 def _override(optimizer: Any, gradients: Callable[[], Gradients | None], **methods: Any) -> None:
-    if hasattr(optimizer, _IS_DISTRIBUTED):  # it was given before
+    if hasattr(optimizer, _IS_DISTRIBUTED):  # it was changed before
         return
     base = type(optimizer)
 
@@ -93,7 +95,7 @@ def _computed_by(optimizer: Any) -> str:
 
 
 def _sum(gradients: Gradients, pairs: Any) -> tuple[list[Any], Any]:
-    """Ranks sum for one optimizer after another, all in the same order."""
+    """Sums for one optimizer after another, in the same order on all ranks."""
     own = [(gradient, variable) for gradient, variable in pairs if gradient is not None]
     variables = [variable for _, variable in own]
     before = _v1.get_collection(_SUMS)
@@ -105,7 +107,7 @@ def _sum(gradients: Gradients, pairs: Any) -> tuple[list[Any], Any]:
 
 
 def _done(work: Any) -> Any:
-    """Both ways give a tensor of one kind."""
+    """Converts the result of both branches to one kind of tensor."""
 
     def call() -> Any:
         with tf.control_dependencies([work()]):

@@ -1,5 +1,8 @@
-"""Dropout whose masks go on behind a restart as if nothing had been. Operations of TensorFlow 1
-draw them from a state that ends with the session; here they follow from the number of the batch."""
+"""Makes the masks of Dropout continue after a restart as in an undisturbed trial.
+
+Operations of TensorFlow 1 draw them from a state that ends with the session. Here they follow from
+the number of the batch.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _BATCH = "detcore_batch"
 
 @contextlib.contextmanager
 def by_batch() -> Iterator[None]:
-    """While the graph of a training is made."""
+    """Replaces the random operations of Dropout while the graph of a training is made."""
     given = nn_ops.random_ops
     nn_ops.random_ops = _ByBatch(given)
     try:
@@ -30,12 +33,12 @@ def by_batch() -> Iterator[None]:
 
 
 def batch_of_graph() -> Any:
-    """What is fed with the number of the batch. None: the graph has no Dropout."""
+    """Returns the tensor that takes the number of the batch. None: the graph has no Dropout."""
     return next(iter(_v1.get_collection(_BATCH)), None)
 
 
 class _ByBatch:
-    """The operations of random numbers, as Dropout sees them."""
+    """The operations of random numbers in the form that Dropout uses."""
 
     def __init__(self, given: Any) -> None:
         self._given = given
@@ -45,7 +48,7 @@ class _ByBatch:
 
     def random_uniform(self, shape: Any, *, dtype: Any, seed: Any = None) -> Any:
         graph = _v1.get_default_graph()
-        # In a loop each turn has a mask of its own, which the batch does not tell apart.
+        # In a loop each turn needs a separate mask, and the batch is the same.
         inside = isinstance(graph, func_graph.FuncGraph) or graph._get_control_flow_context()
         of_graph, of_operation = random_seed.get_seed(seed)
         if inside or of_graph is None:

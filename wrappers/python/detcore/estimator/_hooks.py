@@ -1,4 +1,4 @@
-"""The hooks that make workloads of a training's batches."""
+"""The hooks that turn the batches of a training into workloads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _v1 = tf.compat.v1
 
 
 class StopHook(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
-    """A hook before it that stops training stops the trial, behind the workload it is in."""
+    """Stops the trial after the current workload, if an earlier hook stopped training."""
 
     def __init__(self, context: EstimatorContext) -> None:
         self._context = context
@@ -28,7 +28,7 @@ class StopHook(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
 
 
 class Workloads(Protocol):
-    """What happens between two batches: a Controller."""
+    """The work between two batches, which a Controller does."""
 
     session: Any
 
@@ -37,7 +37,7 @@ class Workloads(Protocol):
 
 
 class ControlHook(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
-    """Counts the batches of a workload, and has the next ones done between two batches."""
+    """Counts the batches of a workload, and lets the next workloads run between two batches."""
 
     def __init__(self, controller: Workloads, context: EstimatorContext) -> None:
         self._controller = controller
@@ -52,7 +52,7 @@ class ControlHook(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
     def begin(self) -> None:
         scalars = list(_scalars())
         self._tags = [tag for tag, _ in scalars]
-        # One fetch, as summaries have them, of single precision: each takes a session as long as a
+        # One fetch in single precision, as in summaries. Each fetch takes a session as long as a
         # small operation.
         self._fetches = tf.stack([tf.cast(tensor, tf.float32) for _, tensor in scalars])
         self._batch = _dropout.batch_of_graph()
@@ -60,7 +60,7 @@ class ControlHook(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         self._controller.session = session
-        if self._requested is None:  # what is asked for needs a session
+        if self._requested is None:  # the next workload needs a session
             self._requested = self._controller.next_training()
 
     def before_run(self, run_context: Any) -> Any:
@@ -83,14 +83,16 @@ class ControlHook(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
 
     def _metrics(self, values: Any) -> dict[str, float]:
         metrics = dict(zip(self._tags, values.tolist()))
-        if "loss_1" in metrics and "loss" not in metrics:  # the second of that name
+        if "loss_1" in metrics and "loss" not in metrics:  # the second tensor of that name
             metrics["loss"] = metrics["loss_1"]
         return metrics
 
 
 def _scalars() -> Any:
-    """The tags and the values of the graph's scalar summaries. To fetch values is quicker than to
-    have a summary written and read."""
+    """Returns the tags and the values of the graph's scalar summaries.
+
+    To fetch values is faster than to write and read a summary.
+    """
     for summary in _v1.get_collection(_v1.GraphKeys.SUMMARIES):
         operation = summary.op
         if operation.type == "ScalarSummary":

@@ -1,4 +1,4 @@
-"""An exported model out of a checkpoint."""
+"""Loads an exported model from a checkpoint."""
 
 from __future__ import annotations
 
@@ -15,12 +15,19 @@ _log = logging.getLogger("detcore.estimator")
 
 
 def load_estimator_from_checkpoint_path(path: str, tags: list[str] | None = None) -> Any:
-    """What `tf.compat.v1.saved_model.load_v2()` makes of the SavedModel in the checkpoint of an
-    EstimatorTrial with a serving input receiver. `path` is where the checkpoint was downloaded to,
-    or, where it has several, the directory of one; `tags` are those of the SavedModel, which is
-    written with "serve".
+    """Loads the SavedModel in the checkpoint of an EstimatorTrial.
 
-    FileNotFoundError: there is no SavedModel. AssertionError: there are several.
+    The trial needs a serving input receiver. The result is that of
+    `tf.compat.v1.saved_model.load_v2()`.
+
+    Args:
+        path: The directory into which the checkpoint was downloaded. If it has several SavedModels,
+            the directory of one.
+        tags: The tags of the SavedModel, which is written with "serve".
+
+    Raises:
+        FileNotFoundError: The checkpoint has no SavedModel.
+        AssertionError: The checkpoint has several SavedModels.
     """
     folder = pathlib.Path(path)
     if (folder / LOAD_DATA).exists():

@@ -1,4 +1,4 @@
-"""Where TensorFlow writes the model of a trial while it is trained."""
+"""The directory in which TensorFlow keeps the model of a trial during training."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _EVENTS = "*tfevents*"
 
 
 class ModelDirectory:
-    """A temporary one of this process. Of it checkpoints have the newest state of the model."""
+    """A temporary directory of this process. Checkpoints have the newest state of the model from
+    it."""
 
     def __init__(self) -> None:
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="estimator-"))
@@ -34,7 +35,7 @@ class ModelDirectory:
         _copy(self.path, folder)
 
     def load_from(self, folder: pathlib.Path) -> None:
-        """CheckFailedError: there is no model of an estimator, or not all of it."""
+        """Copies a model from a checkpoint. CheckFailedError if it is missing or incomplete."""
         _copy(folder, self.path)
 
     def keep_newest(self) -> None:
@@ -45,8 +46,10 @@ class ModelDirectory:
         _write_state(self.path, newest)
 
     def move_events(self, target: pathlib.Path) -> None:
-        """What was written for TensorBoard, to where that finds it. TensorFlow goes on in new
-        files, which may have the names of those."""
+        """Moves event files to the directory where TensorBoard files belong.
+
+        TensorFlow continues in new files, which may have the same names.
+        """
         _v1.summary.FileWriterCache.get(str(self.path)).flush()
         for path in list(self.path.rglob(_EVENTS)):
             moved = target / path.relative_to(self.path)
@@ -72,15 +75,15 @@ def _files(folder: pathlib.Path, newest: str) -> Iterator[pathlib.Path]:
 
 
 def _newest(folder: pathlib.Path) -> str:
-    """The name that the files of the model begin with."""
+    """Returns the name with which the files of the model begin."""
     state = tf.train.get_checkpoint_state(str(folder))
     if state is None:
         raise CheckFailedError(f"{folder} has no model of an estimator: it lacks {_STATE!r}")
-    # The directory may have moved since it was written.
+    # The directory may have moved since the file was written.
     newest = pathlib.PurePath(state.model_checkpoint_path).name
     if not (folder / f"{newest}.index").exists():
         raise CheckFailedError(
-            f"{folder} lacks {newest}, which {_STATE!r} says is its model: get the whole checkpoint"
+            f"{folder} lacks {newest}, which {_STATE!r} calls its model: get the whole checkpoint"
         )
     return newest
 

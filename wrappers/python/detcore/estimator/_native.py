@@ -1,4 +1,4 @@
-"""Trials of scripts that have no class: a context from init(), and what it is given to train."""
+"""Trials of scripts without a class: init() gives a context, and the script gives it the parts."""
 
 from __future__ import annotations
 
@@ -27,20 +27,22 @@ if TYPE_CHECKING:
 
 
 class EstimatorNativeContext(EstimatorContext):
-    """What init() gives a script that trains an estimator."""
+    """The context that init() gives a script that trains an estimator."""
 
     _trial = "an estimator's script"
 
     def __init__(self, env: Environment, run: Context | None = None) -> None:
         super().__init__(env, run)
-        #: By name: each checkpoint has a SavedModel for each, in a directory of that name.
+        #: Receivers by name. Each checkpoint has a directory of that name with its SavedModel.
         self.serving_input_receiver_fns: dict[str, Callable[..., Any]] = {}
         self._stack = contextlib.ExitStack()
 
     def train_and_evaluate(self, estimator: Any, train_spec: Any, eval_spec: Any) -> None:
-        """Trains the estimator, as a trial with these parts is trained. In test mode it returns
-        after a batch of everything, of which nothing is kept; in a run it ends the program, since
-        the trial is over then. In test mode it may be called again."""
+        """Trains the estimator, as a trial with these parts is trained.
+
+        In a run it ends the program, because the trial is over then. In test mode it returns after
+        one batch of everything, and keeps nothing. In test mode you may call it again.
+        """
         serving = self.serving_input_receiver_fns
 
         class Given(EstimatorTrial):
@@ -76,13 +78,24 @@ def init(
     command: list[str] | None = None,
     master_url: str | None = None,
 ) -> EstimatorNativeContext:
-    """Begins the trial of a script; TensorFlow behaves as version 1 from then on.
+    """Begins the trial of a script. From then on TensorFlow behaves as version 1.
 
-    Under `det run`, whose entrypoint starts the script, and in a cluster the trial is that of the
-    run, and of the arguments none counts. Elsewhere `local=True, test=True` tries one batch with
-    `config`; AssertionError where it has no `global_batch_size` among its hyperparameters. Nothing
-    submits the script to a master: NotImplementedError, or InvalidExperimentException where no
-    `context_dir` says what to submit.
+    Under `det run`, whose entrypoint starts the script, and in a cluster, it uses the trial of the
+    run and ignores all arguments. Elsewhere, `local=True, test=True` tries one batch with `config`.
+    Nothing else is possible, because detcore does not submit scripts to a master.
+
+    Args:
+        config: The experiment configuration. It needs the hyperparameter `global_batch_size`.
+        local: True: run here.
+        test: True: only try one batch.
+        context_dir: The directory of the script.
+        command: Accepted for determined, and not used.
+        master_url: Accepted for determined, and not used.
+
+    Raises:
+        AssertionError: `global_batch_size` is missing.
+        NotImplementedError: The arguments ask to submit the script.
+        InvalidExperimentException: They do so without a `context_dir`.
     """
     info = core.get_cluster_info()
     if info is not None and info.trial is not None:
@@ -90,7 +103,7 @@ def init(
     if not local:
         if not context_dir:
             raise InvalidExperimentException(
-                "init() needs a context_dir, the directory of the script, where no run started it; "
+                "init() needs a context_dir, the directory of the script, if no run started it; "
                 "to try it here, use local=True, test=True"
             )
         raise NotImplementedError(

@@ -1,4 +1,4 @@
-"""The steps from a trial's class to the estimator that a controller trains."""
+"""Prepares the estimator of a trial for its controller."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from detcore.trial._gradients import Gradients
 
 _v1 = tf.compat.v1
-# Seconds between the checkpoints of TensorFlow itself, of which the first is enough.
+# Seconds between the checkpoints of TensorFlow itself. The first one is enough.
 _NEVER = 9999999999999999
 
 
 class Builder(Protocol):
-    """What makes the parts: an EstimatorTrial."""
+    """The part of an EstimatorTrial that builds its parts."""
 
     def build_estimator(self) -> Any: ...
     def build_train_spec(self) -> Any: ...
@@ -33,12 +33,12 @@ class Builder(Protocol):
 
 
 class Parts(NamedTuple):
-    """What a trial is made of."""
+    """The parts of a trial."""
 
     estimator: Any
     train: Any
     validation: Any
-    #: By the name of what they export.
+    #: Receivers, by the name of their export.
     serving: dict[str, Callable[..., Any]]
 
     def run_hooks(self) -> list[RunHook]:
@@ -46,7 +46,7 @@ class Parts(NamedTuple):
 
 
 def version_one(trial_seed: int) -> None:
-    """Graphs, as estimators want them; the same random numbers on every rank."""
+    """Makes TensorFlow use graphs, as estimators need, and seeds all ranks in the same way."""
     _v1.disable_v2_behavior()
     _v1.reset_default_graph()
     _random_state.seed(trial_seed)
@@ -76,8 +76,8 @@ def parts(trial: Builder) -> Parts:
     config = made.estimator.config
     if config.train_distribute or config.eval_distribute:
         raise CheckFailedError(
-            "the RunConfig of the estimator has a distribution strategy: leave it out, for the "
-            "ranks of the trial are what it is distributed over"
+            "the RunConfig of the estimator has a distribution strategy: leave it out, because the "
+            "ranks of the trial share the work"
         )
     return made
 
@@ -89,8 +89,10 @@ def estimator(
     gradients: Gradients | None,
     hold_scaffold: Callable[[Any], None],
 ) -> Any:
-    """The trial's estimator, in a directory of its own. `gradients` are those of several ranks. A
-    session's scaffold is held."""
+    """Returns the trial's estimator, in a separate directory.
+
+    `gradients` are the sums of several ranks. `hold_scaffold` gets the scaffold of a session.
+    """
     ranks = context.distributed
     session_config = _v1.ConfigProto()
     session_config.CopyFrom(given.config.session_config)
@@ -115,7 +117,7 @@ def estimator(
             context._gradients = None
         if is_training:
             hold_scaffold(spec.scaffold)
-            # Hooks of the model run behind all others.
+            # Hooks of the model run after all others.
             spec = spec._replace(training_hooks=[*spec.training_hooks, StopHook(context)])
         return spec
 
@@ -125,7 +127,7 @@ def estimator(
 
 
 def training_input(input_fn: Callable[..., Any], context: EstimatorContext) -> Callable[..., Any]:
-    """The trial's input, again and again where it is a Dataset."""
+    """Returns the trial's input. A Dataset is repeated."""
     wanted = inspect.signature(input_fn).parameters
 
     def repeated(mode: Any, params: Any, config: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the ranks of a trial agree on."""
+"""Exchanges values and variables between the ranks of a trial."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ _KEYS = tf.compat.v1.GraphKeys
 
 
 class RefusedElsewhere(InvalidHP):
-    """Another rank found the hyperparameters invalid, and said so."""
+    """Another rank reported that the hyperparameters are invalid."""
 
 
 def gather(distributed: DistributedContext, value: Any) -> list[Any]:
-    """Of all ranks in step. RefusedElsewhere: one called refuse() instead."""
+    """Returns the values of all ranks, which call it in step. RefusedElsewhere if one calls
+    refuse()."""
     given = distributed.allgather([value])
     if any(one is None for one in given):
         raise RefusedElsewhere("another rank found the hyperparameters invalid in a validation")
@@ -32,13 +33,13 @@ def gather(distributed: DistributedContext, value: Any) -> list[Any]:
 
 
 def refuse(distributed: DistributedContext, refusal: InvalidHP) -> None:
-    """Instead of the next gather(), which the others are at or come to."""
+    """Takes the place of the next gather(), for which the other ranks wait."""
     if not isinstance(refusal, RefusedElsewhere):
         distributed.allgather(None)
 
 
 def average(distributed: DistributedContext, metrics: dict[str, Any]) -> dict[str, Any]:
-    """Over ranks, all in step. Integers that are equal on all of them stay integers."""
+    """Returns the means over ranks, which call it in step. Equal integers stay integers."""
     if distributed.size == 1:
         return metrics
     averages = average_metrics(distributed, metrics)
@@ -63,9 +64,11 @@ class Broadcast(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
 
 
 def share_untrained(distributed: DistributedContext, session: Any) -> None:
-    """Gives all ranks those variables of rank 0 that are not trained, such as the moving means of a
-    batch normalization, which follow from what each rank has seen: they are what a checkpoint has,
-    so that what comes behind it is as behind a restart. All ranks in step."""
+    """Gives all ranks the untrained variables of rank 0. All ranks call it in step.
+
+    An example are the moving means of a batch normalization, which depend on the data of each rank.
+    A checkpoint has those of rank 0. So training after it is the same with and without a restart.
+    """
     if distributed.size > 1:
         trained = {id(one) for one in session.graph.get_collection(_KEYS.TRAINABLE_VARIABLES)}
         untrained = [one for one in _variables(session) if id(one) not in trained]
@@ -78,12 +81,12 @@ def _variables(session: Any) -> list[Any]:
 
 
 def _broadcast(distributed: DistributedContext, session: Any, variables: list[Any]) -> None:
-    """The values of rank 0; the variables are known to be the same on all ranks."""
+    """Broadcasts the values of rank 0. The variables are known to be the same on all ranks."""
     values = [np.array(value) for value in session.run(variables)]
     names = map(str, range(len(values)))
     broadcast_arrays(distributed, dict(zip(names, values)))
     if distributed.rank > 0:
         initializers = [variable.initializer for variable in variables]
-        # What they assign is fed, since a graph that runs cannot grow.
+        # Values are fed to existing operations, because a graph that runs cannot grow.
         places = [operation.inputs[1] for operation in initializers]
         session.run(initializers, dict(zip(places, values)))

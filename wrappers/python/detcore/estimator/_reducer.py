@@ -1,4 +1,4 @@
-"""Metrics of a validation that are reduced in Python, over the batches of all ranks."""
+"""Reduces metrics of a validation in Python, over the batches of all ranks."""
 
 from __future__ import annotations
 
@@ -17,26 +17,33 @@ if TYPE_CHECKING:
 
     from detcore.core import DistributedContext
 
-# In the graph of a validation: the values of metrics that were made, for their order.
+# In the graph of a validation: the values of earlier metrics, for their order.
 _VALUES = "detcore_metric_values"
 
 
 class MetricReducer(abc.ABC):
-    """Makes one value of a validation out of its batches, on each rank of the rank's batches and
-    then of what all ranks have. Make one in the model function, that is for each validation."""
+    """Makes one value of a validation from the batches of all ranks. Derive your reducer from it.
+
+    Each rank reduces its batches first. Then the results of all ranks are reduced. Make a reducer
+    in the model function, so that each validation has a new one.
+    """
 
     @abc.abstractmethod
     def accumulate(self, metric: Any) -> Any:
-        """Takes a batch of this rank; what its batches amount to up to here."""
+        """Takes a batch of this rank, and returns the result of all batches so far."""
 
     @abc.abstractmethod
     def cross_slot_reduce(self, per_slot_metrics: list[Any]) -> Any:
-        """The value, out of what accumulate() last returned on each rank, by rank; None of one
-        that had no batch. Called on every rank."""
+        """Returns the value of the validation. It is called on every rank.
+
+        Args:
+            per_slot_metrics: The last results of accumulate(), by rank. None for a rank without a
+                batch.
+        """
 
 
 class _OfAllBatches(MetricReducer):
-    """One that keeps the batches for a function of all of them."""
+    """Keeps the batches for a function of all of them."""
 
     def __init__(self, reduce: Callable[[list[Any]], Any]) -> None:
         self._reduce = reduce
@@ -58,8 +65,10 @@ def make_metric(
     reducer: MetricReducer | Callable[[list[Any]], Any],
     numpy_dtype: Any,
 ) -> tuple[Any, Any]:
-    """Its value, for after the last batch, and its update, for each batch. TensorFlow passes on the
-    text of what a reducer raises; `note_failure` gets that itself."""
+    """Returns the value, for after the last batch, and the update, for each batch.
+
+    TensorFlow keeps only the text of a reducer's exception. `note_failure` gets the exception.
+    """
     _check(metric)
     if not isinstance(reducer, MetricReducer):
         if not callable(reducer):
@@ -78,7 +87,7 @@ def make_metric(
 
     kept = functools.partial(_noting_failures, note_failure)
     update = tf.compat.v1.py_func(kept(accumulate), tf.nest.flatten(metric), [])
-    # Ranks gather one metric after another, all in the same order.
+    # All ranks gather the metrics in the same order.
     before = tf.compat.v1.get_collection(_VALUES)[-1:]
     with tf.control_dependencies(before):
         value = tf.compat.v1.py_func(kept(reduce), [], tf.as_dtype(dtype))
@@ -110,7 +119,7 @@ def _check(metric: Any) -> None:
     named = metric.items() if isinstance(metric, dict) else enumerate(metric)
     for name, tensor in named:
         if isinstance(metric, dict) and not isinstance(name, str):
-            raise TypeError(f"the tensors of a metric have names, and {name!r} is none")
+            raise TypeError(f"the tensors of a metric have names, and {name!r} is not a name")
         if not tf.is_tensor(tensor):
             raise TypeError(
                 f"element {name!r} of a metric is a tensor, not a {type(tensor).__name__}"

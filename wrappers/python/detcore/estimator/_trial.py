@@ -1,4 +1,4 @@
-"""What the author of a trial writes."""
+"""The base class of trials of estimators."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from detcore.estimator._controller import Controller
 from detcore.trial import Trial
 from detcore.trial._horovod import join_ranks
 
-#: Gives a ServingInputReceiver or a TensorServingInputReceiver of tf.estimator.export.
+#: A function that returns a ServingInputReceiver or a TensorServingInputReceiver.
 ServingInputReceiverFn = Callable[..., Any]
 
 
 class EstimatorTrial(Trial):
-    """An estimator and its data; training, validation, checkpoints and the search are done for it.
-    TensorFlow behaves as version 1 while it is trained: graphs, and no eager execution."""
+    """An estimator and its data. Derive your trial from it.
+
+    Training, validation, checkpoints and the search are done for the trial. During training
+    TensorFlow behaves as version 1: graphs, and no eager execution.
+    """
 
     trial_context_class = EstimatorTrialContext
     trial_controller_class = Controller
@@ -28,19 +31,29 @@ class EstimatorTrial(Trial):
 
     @abc.abstractmethod
     def build_estimator(self) -> Any:
-        """A `tf.estimator.Estimator`, premade or of a model function whose optimizer went through
-        `context.wrap_optimizer()`. Of its RunConfig the directory, the seed and when checkpoints
-        are made do not count."""
+        """Returns a `tf.estimator.Estimator`.
+
+        It is premade, or has a model function whose optimizer went through
+        `context.wrap_optimizer()`. The directory, the seed and the times of checkpoints in its
+        RunConfig are ignored.
+        """
 
     @abc.abstractmethod
     def build_train_spec(self) -> Any:
-        """A `tf.estimator.TrainSpec`. Its input function returns a Dataset that went through
-        `context.wrap_dataset()`, which is repeated; `max_steps` does not count."""
+        """Returns a `tf.estimator.TrainSpec`.
+
+        Its input function returns a Dataset from `context.wrap_dataset()`, which is repeated.
+        `max_steps` is ignored.
+        """
 
     @abc.abstractmethod
     def build_validation_spec(self) -> Any:
-        """A `tf.estimator.EvalSpec`, of which the input function, the steps and the hooks count."""
+        """Returns a `tf.estimator.EvalSpec`. Its input function, its steps and its hooks count."""
 
     def build_serving_input_receiver_fns(self) -> dict[str, ServingInputReceiverFn]:
-        """By name: each checkpoint has a SavedModel for each, in a directory of that name."""
+        """Returns functions by name, for exports. Each checkpoint has a SavedModel for each of
+        them.
+
+        A SavedModel is in a directory of that name.
+        """
         return {}
