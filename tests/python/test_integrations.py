@@ -66,7 +66,7 @@ def test_operation_is_completed_with_the_metric_of_the_search() -> None:
 
 
 def test_metric_that_is_not_validated_is_an_error_that_names_those_that_are() -> None:
-    what = r"goes by the metric 'recall', and .* had accuracy, loss"
+    what = r"needs the metric 'recall', and .* had accuracy, loss"
     with pytest.raises(ValueError, match=what), core.init(config=CONFIG) as context:
         callback = Callback(context, metric="recall")
         for operation in callback.operations():

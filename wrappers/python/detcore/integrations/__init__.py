@@ -1,1 +1,1 @@
-"""Callbacks for training libraries: a module for each, which needs that library."""
+"""Callbacks for training libraries. Each module needs its library."""

@@ -1,4 +1,4 @@
-"""A trial of DetSearchCV: cross-validates an estimator with the hyperparameters of the trial."""
+"""One trial of DetSearchCV: it cross-validates an estimator with the trial's hyperparameters."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ METRIC = "mean_test_score"
 
 
 def main(folder: Path) -> None:
-    sys.path[:] = joblib.load(folder / PATHS)  # the estimator may be in a module of the program's
+    sys.path[:] = joblib.load(folder / PATHS)  # the estimator may be in a module of the program
     task = joblib.load(folder / TASK, mmap_mode="r")
-    # Trials beside each other share the cores already.
+    # Parallel trials share the cores already.
     with core.init() as context, threadpool_limits(1):
         for operation in context.searcher.operations():
             metrics = _scores(task, context.info.trial.hparams)
@@ -41,7 +41,7 @@ def _scores(task: dict[str, Any], hparams: dict[str, Any]) -> dict[str, float]:
             scoring=task["scorer"],
             cv=task["splits"],
         )
-    except Exception:  # another run would end the same: it is the worst of the search
+    except Exception:  # another run would end in the same way: it is the worst trial
         traceback.print_exc()
         return {METRIC: math.nan}
     scores = results["test_score"]

@@ -1,5 +1,5 @@
-"""What the callbacks of all libraries do: report, save and go on, stop when asked to, and complete
-what the search asks for."""
+"""The common part of all callbacks: report, save, resume, stop, and complete the search's
+operations."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ if TYPE_CHECKING:
 
 
 class Reports:
-    """Reports those metrics that are numbers, and that were not reported at this step before:
-    libraries log some of them more than once."""
+    """Reports metrics that are numbers and were not reported at this step before.
+
+    Libraries log some metrics more than once.
+    """
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._reported: dict[str, tuple[int, dict[str, float]]] = {}
 
     def report(self, group: str, steps: int, metrics: Mapping[str, Any]) -> dict[str, float]:
-        """Returns all that was reported of this group at this step."""
+        """Reports new metrics. It returns all that were reported of this group at this step."""
         before, known = self._reported.get(group, (-1, {}))
         known = known if steps == before else {}
         new = {name: value for name, value in numbers(metrics) if name not in known}
@@ -33,13 +35,13 @@ class Reports:
 
 
 class TrialCallback:
-    """Mixed into a callback of a library, which keeps `steps` and `epochs` up to date."""
+    """The common base of the callbacks. A callback keeps `steps` and `epochs` up to date."""
 
     def __init__(self, context: Context, metric: str | None = None) -> None:
         self.context = context
-        #: Whether this run was asked to stop; what it has to save is saved then.
+        #: True if this run was asked to stop. Its checkpoint is then saved.
         self.preempted = False
-        #: How far the trial has come, in this run and those before.
+        #: The steps of the trial, in this run and earlier ones.
         self.steps = 0
         self.epochs: float = 0
         #: The latest validation metrics.
@@ -57,16 +59,20 @@ class TrialCallback:
 
     @property
     def latest_checkpoint(self) -> str | None:
-        """The checkpoint that this run goes on from; None where it starts from nothing."""
+        """The checkpoint from which this run resumes. None: it starts from the beginning."""
         return self.context.info.latest_checkpoint
 
     @property
     def is_chief(self) -> bool:
+        """True on rank 0."""
         return self.context.distributed.rank == 0
 
     def operations(self) -> Iterator[SearcherOperation]:
-        """What the search asks for, one after another: train until `length`, from the beginning of
-        the trial. Each is completed with the searcher's metric of the latest validation."""
+        """Yields the operations of the search. Train to the `length` of each.
+
+        A length counts from the beginning of the trial. The callback completes each operation with
+        the searcher's metric of the latest validation.
+        """
         for operation in self.context.searcher.operations():
             self._operation = operation
             if self._position() < operation.length:
@@ -77,17 +83,17 @@ class TrialCallback:
                 operation.report_completed(self._searched())
 
     def _position(self) -> float:
-        """How far the trial has come, in what the length of an operation counts."""
+        """Returns how far the trial has come, in the unit of an operation's length."""
         unit = self.context.searcher.get_configured_units()
         return self.steps if unit is not None and unit.name == "BATCHES" else self.epochs
 
     def _searched(self) -> float:
-        if self._metric is None:  # nobody compares this trial with others
+        if self._metric is None:  # no search compares this trial with others
             return next(iter(self.validation.values()), math.nan)
         if self._metric not in self.validation:
             known = ", ".join(self.validation) or "none at all"
             raise ValueError(
-                f"completing an operation of the search: it goes by the metric {self._metric!r}, "
+                f"completing an operation of the search: it needs the metric {self._metric!r}, "
                 f"and the latest validation had {known}; validate with that metric, or name "
                 "another one by `metric` here and `searcher.metric` in the configuration"
             )
@@ -103,7 +109,8 @@ class TrialCallback:
             self.validation = reported
 
     def _asked_to_stop(self) -> bool:
-        """All ranks in step, as core.init() has it by default."""
+        """Returns True if the run should stop. All ranks call it in step, the default of
+        core.init()."""
         self.preempted = self.context.preempt.should_preempt()
         return self.preempted
 
@@ -115,7 +122,8 @@ class TrialCallback:
         }
 
     def _save(self, write: Callable[[Path], object]) -> None:
-        """Makes a checkpoint of what `write` puts into a folder, unless this step has one."""
+        """Saves the files that `write` puts into a folder as a checkpoint, unless this step has
+        one."""
         if self._saved == self.steps:
             return
         self._saved = self.steps
@@ -125,7 +133,7 @@ class TrialCallback:
 
     @contextlib.contextmanager
     def _restored(self) -> Iterator[Path | None]:
-        """The folder of the checkpoint to go on from, on all ranks."""
+        """Gives all ranks the folder of the checkpoint to resume from."""
         if self.latest_checkpoint is None:
             yield None
         else:
@@ -134,7 +142,8 @@ class TrialCallback:
 
 
 def numbers(metrics: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Of what a library logs, also scalars of NumPy and tensors of one element."""
+    """Yields the numbers in the logs of a library, also scalars of NumPy and tensors of one
+    element."""
     for name, value in metrics.items():
         if isinstance(value, (str, bytes)):
             continue

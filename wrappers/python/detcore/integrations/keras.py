@@ -1,4 +1,4 @@
-"""Keras models as trials: metrics, checkpoints, pauses and the search, by one callback.
+"""Runs Keras models as trials: metrics, checkpoints, pauses and the search, by one callback.
 
     callback = DetCallback(context, model)
     for operation in callback.operations():
@@ -7,7 +7,7 @@
             initial_epoch=callback.epochs, epochs=operation.length, callbacks=[callback],
         )
 
-docs/integrations.md has it in full.
+docs/integrations.md has a complete example.
 """
 
 from __future__ import annotations
@@ -35,14 +35,18 @@ FILE = "model.keras"
 
 
 class DetCallback(TrialCallback, keras.callbacks.Callback):  # type: ignore[misc]
-    """Reports what `model.fit()` logs, saves the model with its optimizer, and brings both back
-    when the trial goes on.
+    """Reports the metrics of `model.fit()`, and saves and restores the model with its optimizer.
 
-    The model must be compiled and have its weights. Training is reported each epoch, or each
-    `report_every` batches; a checkpoint is saved each `checkpoint_every` epochs, after the last
-    one, and when the trial is asked to stop, which happens at the end of an epoch: where epochs are
-    long, `steps_per_epoch` of `fit()` makes them shorter. `metric` is what the search goes by:
-    `searcher.metric` of the configuration, such as val_loss.
+    It saves a checkpoint after the last epoch, and when the trial is asked to stop. A trial stops
+    at the end of an epoch. If epochs are long, make them shorter by `steps_per_epoch` of `fit()`.
+
+    Args:
+        context: The run.
+        model: The model. It must be compiled and have its weights.
+        metric: The metric of the search, such as val_loss. None: `searcher.metric` of the
+            configuration.
+        report_every: The batches between reports of training. None: each epoch.
+        checkpoint_every: The epochs between checkpoints.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""LightGBM models as trials: metrics, checkpoints, pauses and the search, by one callback.
+"""Runs LightGBM models as trials: metrics, checkpoints, pauses and the search, by one callback.
 
     callback = DetCallback(context)
     for operation in callback.operations():
@@ -7,7 +7,7 @@
             init_model=callback.booster, callbacks=[callback],
         )
 
-docs/integrations.md has it in full.
+docs/integrations.md has a complete example.
 """
 
 from __future__ import annotations
@@ -31,14 +31,18 @@ FILE = "model.txt"
 
 
 class DetCallback(TrialCallback):
-    """Reports each round's evaluations, those of the training data as training and the others as
-    validation, by names such as valid_0-l2.
+    """Reports the evaluations of each round, by names such as valid_0-l2, and saves the model.
 
-    A checkpoint is saved each `checkpoint_every` rounds, after the last one, and when the trial is
-    asked to stop. `metric` is what the search goes by: `searcher.metric` of the configuration.
+    Evaluations of the training data are training metrics. Others are validation metrics. It saves a
+    checkpoint after the last round, and when the trial is asked to stop.
+
+    Args:
+        context: The run.
+        metric: The metric of the search. None: `searcher.metric` of the configuration.
+        checkpoint_every: The rounds between checkpoints.
     """
 
-    #: Before early_stopping(), which ends a round for those behind it.
+    #: It runs before early_stopping(), which ends a round for later callbacks.
     order = 25
 
     def __init__(
@@ -46,7 +50,7 @@ class DetCallback(TrialCallback):
     ) -> None:
         super().__init__(context, metric)
         self._checkpoint_every = checkpoint_every
-        #: What to go on from, for `init_model`; None at the beginning. After training, the model.
+        #: The model to resume from, for `init_model`. None at first. After training, the new model.
         self.booster: lightgbm.Booster | None = None
         with self._restored() as path:
             if path is not None:
@@ -79,5 +83,5 @@ class DetCallback(TrialCallback):
 
     def _save_model(self) -> None:
         booster = self.booster
-        if booster is not None:  # all of its trees, not only those up to the best
+        if booster is not None:  # all of its trees, not only those up to the best round
             self._save(lambda path: booster.save_model(path / FILE, num_iteration=-1))

@@ -1,5 +1,6 @@
-"""Lightning as trials: metrics, checkpoints, pauses and the search, by a logger, a plugin and a
-callback. Both names of the package will do, lightning.pytorch and pytorch_lightning.
+"""Runs Lightning as trials: metrics, checkpoints, pauses and the search.
+
+It has a logger, a plugin and a callback. It works with lightning.pytorch and pytorch_lightning.
 
     callback = DetCallback(context)
     for operation in callback.operations():
@@ -9,7 +10,7 @@ callback. Both names of the package will do, lightning.pytorch and pytorch_light
         )
         trainer.fit(model, data, ckpt_path=callback.ckpt_path)
 
-docs/integrations.md has it in full.
+docs/integrations.md has a complete example.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from detcore.integrations._trial import Reports, TrialCallback, numbers
 
 try:
-    # Classes of one are not known to the other: that one counts which the program uses.
+    # The packages do not know each other's classes. The one that the program uses counts.
     if "pytorch_lightning" in sys.modules and "lightning" not in sys.modules:
         import pytorch_lightning as lightning
     else:
@@ -45,8 +46,11 @@ FILE = "lightning.ckpt"
 
 
 class DetLogger(lightning.loggers.Logger):  # type: ignore[misc]
-    """Reports what modules log: names that begin with "val" as validation, with "test" as test,
-    and all others as training. Hyperparameters become metadata of the trial."""
+    """Reports the metrics that modules log, and keeps hyperparameters as metadata of the trial.
+
+    Names that begin with "val" are validation metrics, and names with "test" are test metrics. All
+    others are training metrics.
+    """
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -67,7 +71,7 @@ class DetLogger(lightning.loggers.Logger):  # type: ignore[misc]
         return self._context
 
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
-        # Lightning counts from 0: what it logs at step 0 is known when one step is completed.
+        # Lightning counts from 0. It logs at step 0 when one step is complete.
         self._steps = self._steps if step is None else step + 1
         groups: dict[str, dict[str, Any]] = {}
         for name, value in metrics.items():
@@ -89,8 +93,10 @@ class DetLogger(lightning.loggers.Logger):  # type: ignore[misc]
 
 
 class DetCheckpointIO(lightning.plugins.io.TorchCheckpointIO):  # type: ignore[misc]
-    """Keeps whatever checkpoint Lightning saves in the trial's storage, and finds it by its path or
-    its storage id."""
+    """Keeps every checkpoint of Lightning in the trial's storage.
+
+    It finds a checkpoint by its path or its storage id.
+    """
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -119,13 +125,18 @@ class DetCheckpointIO(lightning.plugins.io.TorchCheckpointIO):  # type: ignore[m
 
 
 class DetCallback(TrialCallback, lightning.callbacks.Checkpoint):  # type: ignore[misc]
-    """Saves a checkpoint each `checkpoint_every` epochs, after the last one, and when the trial is
-    asked to stop, which happens at the end of an epoch: where epochs are long,
-    `limit_train_batches` makes them shorter. SIGTERM asks as well.
-    It takes the place of ModelCheckpoint.
+    """Saves checkpoints, and stops when the trial is asked to. It takes the place of
+    ModelCheckpoint.
 
-    `metric` is what the search goes by: `searcher.metric` of the configuration, by the name that
-    the module logs it with.
+    It saves a checkpoint after the last epoch, and when the trial is asked to stop. SIGTERM asks
+    too. A trial stops at the end of an epoch. If epochs are long, make them shorter by
+    `limit_train_batches`.
+
+    Args:
+        context: The run.
+        metric: The metric of the search, by the name that the module logs. None: `searcher.metric`
+            of the configuration.
+        checkpoint_every: The epochs between checkpoints.
     """
 
     def __init__(
@@ -134,7 +145,7 @@ class DetCallback(TrialCallback, lightning.callbacks.Checkpoint):  # type: ignor
         lightning.callbacks.Checkpoint.__init__(self)
         TrialCallback.__init__(self, context, metric)
         self._checkpoint_every = checkpoint_every
-        #: What `Trainer.fit()` goes on from; None at the beginning.
+        #: The checkpoint for `Trainer.fit()` to resume from. None at the beginning.
         self.ckpt_path = self.latest_checkpoint
         self._interrupt: BaseException | None = None
         self._take_sigterm()
@@ -157,13 +168,13 @@ class DetCallback(TrialCallback, lightning.callbacks.Checkpoint):  # type: ignor
         self._take_sigterm()
 
     def _take_sigterm(self) -> None:
-        # Lightning's own handler ends the process at the next batch, with nothing saved and the
-        # status of success.
+        # Lightning's own handler ends the process at the next batch. It saves nothing, and exits
+        # with 0.
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, lambda *_: self.context.preempt.request())
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        # On Ctrl-C fit() returns as if it had come to its end.
+        # After Ctrl-C fit() returns as if it had finished.
         if isinstance(exception, KeyboardInterrupt):
             self._interrupt = exception
 
@@ -184,7 +195,7 @@ class DetCallback(TrialCallback, lightning.callbacks.Checkpoint):  # type: ignor
         return {"epochs": self.epochs, "validation": self.validation}
 
     def _save_state(self, trainer: Any) -> None:
-        """All ranks."""
+        """Saves a checkpoint. All ranks call it."""
         if self._saved == self.steps:
             return
         self._saved = self.steps

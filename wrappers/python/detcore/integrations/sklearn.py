@@ -1,12 +1,13 @@
-"""A search over the hyperparameters of a scikit-learn estimator, whose trials `det run` runs beside
-each other. They are recorded like any others: `det trials`, `det hparams` and detcore.client show
-them, and one that is killed is started again.
+"""Searches the hyperparameters of a scikit-learn estimator. `det run` runs its trials in parallel.
+
+Trials are recorded like any others: `det trials`, `det hparams` and detcore.client show them. A
+trial that is killed starts again.
 
     search = DetSearchCV(SVC(), {"C": loguniform(0.1, 100), "kernel": ["rbf", "poly"]}, n_iter=20)
     search.fit(x, y)
     print(search.best_params_, search.best_score_)
 
-docs/integrations.md has it in full.
+docs/integrations.md has a complete example.
 """
 
 from __future__ import annotations
@@ -40,14 +41,23 @@ if TYPE_CHECKING:
 
 
 class DetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Finds the parameters with which an estimator does best in cross-validation, as scikit-learn's
-    RandomizedSearchCV does, whose attributes it has after fit(), with `experiment_`.
+    """Finds the parameters with which an estimator is best in cross-validation.
 
-    `param_distributions` has lists of choices, distributions of scipy.stats (uniform, loguniform,
-    randint) and hyperparameters as a configuration of det has them. `n_iter` None tries every
-    combination of lists. `slots` is how many trials run at a time: by default as many as there are
-    processor cores. The estimator and the data are pickled for the trials: what the estimator is
-    made of has to be in modules, not in the program itself.
+    It works like scikit-learn's RandomizedSearchCV, and has its attributes after fit().
+    `experiment_` is the experiment. The estimator and the data are pickled for the trials, so the
+    classes of the estimator must be in modules, not in the program itself.
+
+    Args:
+        estimator: The estimator.
+        param_distributions: Lists of choices, distributions of scipy.stats (uniform, loguniform,
+            randint), or hyperparameters as in a configuration of det.
+        n_iter: The number of trials. None: every combination of lists.
+        scoring: The score, as in scikit-learn.
+        cv: The folds, as in scikit-learn.
+        refit: True: fit the best estimator to all data at the end.
+        slots: The number of trials at a time. None: the number of processor cores.
+        random_state: The seed of the search.
+        name: The name of the experiment.
     """
 
     def __init__(
@@ -74,10 +84,10 @@ class DetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.name = name
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> DetSearchCV:
-        """Blocks until all trials are over. Ctrl-C cancels them."""
+        """Runs the search. It blocks until all trials are over. Ctrl-C cancels them."""
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         splits = list(splitter.split(X, y, groups))
-        # What JSON has no form for goes by its text.
+        # A value that JSON cannot hold is replaced by its text.
         named = {name: _named(space) for name, space in self.param_distributions.items()}
         with tempfile.TemporaryDirectory(prefix="det-sklearn-") as folder:
             joblib.dump(sys.path, Path(folder, _sklearn_trial.PATHS))
@@ -107,9 +117,11 @@ class DetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> Any:
+        """Predicts with the best estimator."""
         return self.best_estimator_.predict(X)
 
     def score(self, X: Any, y: Any = None) -> Any:
+        """Scores the best estimator on these data."""
         return check_scoring(self.best_estimator_, self.scoring)(self.best_estimator_, X, y)
 
     def _config(self, named: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -138,7 +150,7 @@ class DetSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if numpy.isnan(means).all():
             raise StateError(
                 f"searching over {self.estimator!r}: no trial of experiment {experiment.id} has a "
-                f"score; `det trials {experiment.id}` and `det logs TRIAL` say why",
+                f"score; `det trials {experiment.id}` and `det logs TRIAL` show the reason",
                 code=_abi.DET_E_STATE,
             )
         params = [

@@ -1,4 +1,5 @@
-"""Trainers of Hugging Face as trials: metrics, checkpoints, pauses and the search, by one callback.
+"""Runs Hugging Face Trainers as trials: metrics, checkpoints, pauses and the search, by one
+callback.
 
     callback = DetCallback(context)
     for operation in callback.operations():
@@ -6,7 +7,7 @@
         trainer = Trainer(model, arguments, ..., callbacks=[callback])
         trainer.train(resume_from_checkpoint=callback.resume_from_checkpoint("out"))
 
-docs/integrations.md has it in full.
+docs/integrations.md has a complete example.
 """
 
 from __future__ import annotations
@@ -29,11 +30,15 @@ if TYPE_CHECKING:
 
 
 class DetCallback(TrialCallback, transformers.TrainerCallback):  # type: ignore[misc]
-    """Reports what the Trainer logs and evaluates, keeps each checkpoint that it saves, and has it
-    save one and stop when the trial is asked to stop, at any step.
+    """Reports the metrics of a Trainer, and keeps each checkpoint that it saves.
 
-    How often it logs, evaluates and saves, `TrainingArguments` say. `metric` is what the search
-    goes by: `searcher.metric` of the configuration, such as eval_loss.
+    When the trial is asked to stop, the Trainer saves a checkpoint and stops, at any step.
+    `TrainingArguments` set how often it logs, evaluates and saves.
+
+    Args:
+        context: The run.
+        metric: The metric of the search, such as eval_loss. None: `searcher.metric` of the
+            configuration.
     """
 
     def __init__(self, context: Context, *, metric: str | None = None) -> None:
@@ -42,8 +47,10 @@ class DetCallback(TrialCallback, transformers.TrainerCallback):  # type: ignore[
         self._folder: Path | None = None
 
     def resume_from_checkpoint(self, output_dir: str | Path) -> str | None:
-        """The checkpoint that `Trainer.train()` goes on from, brought into the Trainer's folder;
-        None at the beginning. All ranks."""
+        """Brings the checkpoint to resume from into the Trainer's folder, and returns its path.
+
+        It returns None at the beginning of a trial. All ranks call it in step.
+        """
         if self._folder is None and self.latest_checkpoint is not None:
             self._folder = Path(output_dir, f"checkpoint-{self.steps}")
             self.context.checkpoint.download(self.latest_checkpoint, self._folder)
@@ -56,14 +63,14 @@ class DetCallback(TrialCallback, transformers.TrainerCallback):  # type: ignore[
             control.should_save = control.should_training_stop = True
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        if self.preempted:  # at a step, behind which this epoch goes on in the next run
+        if self.preempted:  # at a step: the next run continues this epoch
             control.should_log = control.should_evaluate = control.should_save = False
         elif state.global_step >= state.max_steps:
             control.should_save = True
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         self._follow(state)
-        # What begins with train_ sums up this run, not the trial, which may have had others.
+        # Names with train_ sum up this run. The trial may have had other runs.
         metrics = {k: v for k, v in (logs or {}).items() if not k.startswith(("eval_", "train_"))}
         if metrics.keys() - {"epoch", "total_flos"}:
             self._report("training", metrics)

@@ -1,4 +1,4 @@
-"""XGBoost models as trials: metrics, checkpoints, pauses and the search, by one callback.
+"""Runs XGBoost models as trials: metrics, checkpoints, pauses and the search, by one callback.
 
     callback = DetCallback(context)
     for operation in callback.operations():
@@ -8,7 +8,7 @@
             xgb_model=callback.booster, callbacks=[callback],
         )
 
-docs/integrations.md has it in full.
+docs/integrations.md has a complete example.
 """
 
 from __future__ import annotations
@@ -31,11 +31,16 @@ FILE = "model.ubj"
 
 
 class DetCallback(TrialCallback, xgboost.callback.TrainingCallback):  # type: ignore[misc]
-    """Reports each round's evaluations by the names that XGBoost prints, such as eval-rmse: those
-    of data called train or training as training, the others as validation.
+    """Reports the evaluations of each round, by XGBoost's names such as eval-rmse, and saves the
+    model.
 
-    A checkpoint is saved each `checkpoint_every` rounds, after the last one, and when the trial is
-    asked to stop. `metric` is what the search goes by: `searcher.metric` of the configuration.
+    Evaluations of data called train or training are training metrics. Others are validation
+    metrics. It saves a checkpoint after the last round, and when the trial is asked to stop.
+
+    Args:
+        context: The run.
+        metric: The metric of the search. None: `searcher.metric` of the configuration.
+        checkpoint_every: The rounds between checkpoints.
     """
 
     def __init__(
@@ -44,7 +49,7 @@ class DetCallback(TrialCallback, xgboost.callback.TrainingCallback):  # type: ig
         xgboost.callback.TrainingCallback.__init__(self)
         TrialCallback.__init__(self, context, metric)
         self._checkpoint_every = checkpoint_every
-        #: What to go on from, for `xgb_model`; None at the beginning. After training, the model.
+        #: The model to resume from, for `xgb_model`. None at first. After training, the new model.
         self.booster: xgboost.Booster | None = None
         with self._restored() as path:
             if path is not None:
@@ -69,7 +74,7 @@ class DetCallback(TrialCallback, xgboost.callback.TrainingCallback):  # type: ig
         return self.preempted
 
     def after_training(self, model: Any) -> Any:
-        # Another callback that stops the training may have kept this one from its last round.
+        # Another callback may stop the training before this one sees its last round.
         self.steps = self.epochs = model.num_boosted_rounds()
         self._save_model(model)
         self.booster = model
