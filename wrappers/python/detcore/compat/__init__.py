@@ -1,8 +1,9 @@
-"""Scripts written against `determined` run on detcore, unchanged.
+"""Runs scripts written for `determined` on detcore, unchanged.
 
-`import detcore.compat` before the first `import determined`, or `python -m detcore.compat
-script.py`, makes `import determined as det`, `from determined import core` and the other modules of
-MODULES resolve to detcore. What is not covered is an ImportError that names it.
+Use `import detcore.compat` before the first `import determined`, or run
+`python -m detcore.compat script.py`. Then `import determined as det`, `from determined import core`
+and the other modules of MODULES are detcore. A part that detcore does not cover raises an
+ImportError that names it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MODULES", "install", "install_in_children"]
 
-#: What each module of the original is here.
+#: Modules of Determined, and their modules in this package.
 MODULES = {
     "determined": "detcore.compat._determined",
     "determined.common": "detcore.compat._common",
@@ -43,7 +44,7 @@ MODULES = {
 
 class _Alias(Loader):
     def create_module(self, spec: ModuleSpec) -> None:
-        return None  # one that is replaced below
+        return None  # a new module, which is replaced below
 
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
@@ -69,7 +70,7 @@ class _Finder(MetaPathFinder):
 
 
 def install() -> None:
-    """Makes `import determined` mean detcore in this process. A repeat does nothing."""
+    """Makes `import determined` mean detcore in this process. A second call does nothing."""
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
     loaded = sys.modules.get("determined")
@@ -82,8 +83,11 @@ def install() -> None:
 
 
 def install_in_children() -> str:
-    """In processes that this one starts, too. The folder with a `determined` that does it, which
-    processes of multiprocessing find where it is in the path of this one."""
+    """Makes `import determined` mean detcore in processes that this one starts, too.
+
+    It returns the folder with the `determined` that does so. Processes of multiprocessing find it
+    if it is in the path of this process.
+    """
     folder = str(Path(__file__).parent / "path")
     others = os.environ.get("PYTHONPATH")
     if others is None or folder not in others.split(os.pathsep):
@@ -92,7 +96,7 @@ def install_in_children() -> str:
 
 
 def missing(module: str, names: Sequence[str]) -> Callable[[str], Any]:
-    """A module's __getattr__ that names what is not there."""
+    """Returns a module's __getattr__ that names missing parts."""
 
     def find(name: str) -> Any:
         if f"{module}.{name}" in MODULES:

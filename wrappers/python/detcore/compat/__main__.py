@@ -1,4 +1,4 @@
-"""Runs a program written against determined: see USAGE."""
+"""Runs a program written for determined. USAGE has the arguments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import runpy
 import sys
 
-import detcore.compat  # installs
+import detcore.compat  # the import installs it
 
 USAGE = "usage: python -m detcore.compat [-m MODULE | SCRIPT] [ARGUMENT]..."
 

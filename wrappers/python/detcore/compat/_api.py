@@ -1,4 +1,4 @@
-"""`determined.common.api`, of which scripts use the exceptions."""
+"""`determined.common.api`. Scripts use its exceptions."""
 
 from __future__ import annotations
 

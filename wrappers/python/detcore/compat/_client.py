@@ -1,4 +1,4 @@
-"""`determined.experimental.client`: detcore.client, with the arguments of the original."""
+"""`determined.experimental.client`: detcore.client with Determined's arguments."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def list_experiments(
 
 
 def _only_in_a_directory(includes: Any, project_id: Any, template: Any) -> None:
-    # Trials run in model_dir itself, to which nothing is added.
+    # Trials run in model_dir itself, and nothing is added to it.
     only_defaults(
         "create_experiment()", includes=includes, project_id=project_id, template=template
     )
@@ -120,7 +120,7 @@ def _filters(
         "experiment_ids": experiment_ids,
         "labels": labels or (),
         "states": states or (),
-        "name": None if name is None else f"*{name}*",  # a part of it
+        "name": None if name is None else f"*{name}*",  # it matches a part of the name
     }
 
 

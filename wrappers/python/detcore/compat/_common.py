@@ -1,4 +1,4 @@
-"""`determined.common`, of which scripts use the exceptions in `api.errors`."""
+"""`determined.common`. Scripts use the exceptions in its `api.errors`."""
 
 from __future__ import annotations
 

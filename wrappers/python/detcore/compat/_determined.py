@@ -1,4 +1,4 @@
-"""What `import determined` gives."""
+"""The names that `import determined` gives."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = [
     "import_from_path",
 ]
 
-__path__: list[str] = []  # its modules are those of detcore.compat.MODULES
-#: The last release whose interface is kept to; scripts compare it.
+__path__: list[str] = []  # detcore.compat.MODULES has its modules
+#: The last release of Determined with this interface. Scripts compare it.
 __version__ = "0.38.1"
 LOG_FORMAT = "%(levelname)s: [%(process)s] %(name)s: %(message)s"
 

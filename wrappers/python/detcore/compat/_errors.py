@@ -1,4 +1,5 @@
-"""The exceptions of `determined.errors` and `determined.common.api.errors`, which are ours."""
+"""The exceptions of `determined.errors` and `determined.common.api.errors`, which are those of
+detcore."""
 
 from detcore import InvalidHP
 from detcore.compat import missing

@@ -1,4 +1,4 @@
-"""What `determined.experimental` gives: `client`, and what of it has this name too."""
+"""The names of `determined.experimental`: `client`, and the parts of it that have this name too."""
 
 from __future__ import annotations
 

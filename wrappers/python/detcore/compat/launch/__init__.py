@@ -1,4 +1,4 @@
-"""The launchers of determined that are covered. det run has started the ranks already."""
+"""The launchers of Determined that detcore covers. det run has started the ranks already."""
 
 from typing import Any, Callable
 

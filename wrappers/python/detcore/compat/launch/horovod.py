@@ -1,5 +1,7 @@
-"""`python3 -m determined.launch.horovod`, as an entrypoint. det run starts it as each rank: it only
-asks for Horovod, where that is installed, and goes on as the program of the rank."""
+"""`python3 -m determined.launch.horovod`, for an entrypoint. det run starts it as each rank.
+
+It only asks for Horovod, if that is installed, and then becomes the program of the rank.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,14 @@ _log = logging.getLogger("detcore.launch")
 
 
 def program_of(arguments: list[str]) -> list[str]:
-    """What a rank runs. The options are those of horovodrun, which starts nothing here."""
+    """Returns the program of a rank. The options are those of horovodrun, which starts nothing
+    here."""
     rest = list(arguments)
     if rest[:1] and rest[0].startswith("-") and rest[0] not in _OWN and "--" in rest:
         given, rest = rest[: rest.index("--")], rest[rest.index("--") + 1 :]
         if given:
-            _log.warning("not used, for det run starts the ranks: %s", shlex.join(given))
-    if rest[:1] == ["--autohorovod"]:  # which is: alone where there is one slot
+            _log.warning("ignored, because det run starts the ranks: %s", shlex.join(given))
+    if rest[:1] == ["--autohorovod"]:  # in Determined: no Horovod for one slot
         del rest[0]
     if rest and rest[0].startswith("--trial="):
         rest[:1] = rest[0].split("=", 1)
@@ -37,7 +40,8 @@ def program_of(arguments: list[str]) -> list[str]:
 
 
 def ask_for_horovod() -> None:
-    """With the configured `optimizations`, but for what the environment says already."""
+    """Asks for Horovod with the configured `optimizations`, except values that the environment
+    has."""
     os.environ.setdefault("USE_HOROVOD", "1")
     info = get_cluster_info()
     config = info.trial.config if info and info.trial else {}

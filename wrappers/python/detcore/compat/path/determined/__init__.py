@@ -1,6 +1,6 @@
-"""In the path of programs that detcore.compat or `det run` starts: they run under detcore.compat.
+"""Makes programs run under detcore.compat that it or `det run` starts. It is in their path.
 
-A Python that has no detcore finds the determined that it has itself.
+A Python without detcore imports the determined that it has itself.
 """
 
 import os
