@@ -61,7 +61,7 @@ class CheckpointEntry(NamedTuple):
 
     storage_id: str
     steps_completed: int
-    #: The time at which the master got the report, in microseconds since 1970 (UTC). 0: unknown.
+    #: The microseconds since 1970 (UTC) at which the master got the report. 0 if unknown.
     time_us: int
     #: The bytes of all files together.
     size: int

@@ -202,7 +202,7 @@ class DistributedContext:
         return self._broadcast("broadcast_local", self.local_rank, stuff)
 
     def _gather(self, name: str, stuff: Any) -> list[Any] | None:
-        # Who only sends does not learn what the others send, and so nobody sends bulk.
+        # A rank that only sends does not see what the others send, so no rank sends bulk.
         own, failure = self._encode(stuff, None)
         messages = self._call(name, own.head)
         if failure is not None:
@@ -240,7 +240,7 @@ class DistributedContext:
         return stuff
 
     def _encode(self, stuff: Any, bulk_above: int | None) -> tuple[Message, Exception | None]:
-        # Who cannot say anything says that: the others wait for it.
+        # A rank that cannot send its value sends the failure, because the others wait for it.
         try:
             return encode(stuff, bulk_above=bulk_above, allow_pickle=self.allow_pickle), None
         except Exception as failure:

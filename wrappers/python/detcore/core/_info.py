@@ -107,7 +107,7 @@ class ClusterInfo:
 
     @property
     def latest_checkpoint(self) -> str | None:
-        """The storage id of the checkpoint from which the trial resumes. None: it starts from the
+        """The storage id of the checkpoint from which the trial resumes, or None at its
         beginning."""
         return self._latest_checkpoint if self._trial is not None else None
 

@@ -59,7 +59,7 @@ class TrialCallback:
 
     @property
     def latest_checkpoint(self) -> str | None:
-        """The checkpoint from which this run resumes. None: it starts from the beginning."""
+        """The checkpoint from which this run resumes, or None at the beginning of the trial."""
         return self.context.info.latest_checkpoint
 
     @property

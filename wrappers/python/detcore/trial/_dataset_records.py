@@ -27,7 +27,7 @@ def write_records(writer: DatasetWriter, make: Callable[[], Any]) -> None:
     """Writes all elements of the tf.data.Dataset that `make` returns."""
     if tf.executing_eagerly():
         _write(writer, make(), lambda blocks: blocks.as_numpy_iterator())
-    else:  # inside an input_fn, whose graph is not ours
+    else:  # inside an input_fn, whose graph is TensorFlow's
         with tf.Graph().as_default():
             _write(writer, make(), _in_session)
 
