@@ -46,7 +46,7 @@ class Site:
         for path in self.headers:
             self.pages[path.relative_to(source).as_posix()] = f"c/{path.stem}.md"
         self.shown = {}  # of files that are no pages: the page that shows it, by its path
-        self.written = set()
+        self.written, self.changed = set(), set()
         self.read = set(self.headers)
 
     def write(self, name, text):
@@ -56,6 +56,7 @@ class Site:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+            self.changed.add(name)
 
     def text_of(self, name):
         self.read.add(self.source / name)
@@ -169,10 +170,12 @@ class Site:
         self.write("python-reference.md", "# Python reference\n\nEach class and function of the package. See also\n"
                    "[how to use it](python.md).\n\n| module | for |\n| --- | --- |\n" + "\n".join(rows) + "\n")
 
-    def remove_leftovers(self):
+    def remove_leftovers(self, output):
+        """Pages that were there at an earlier time, and what Sphinx has made of them."""
         for path in self.stage.rglob("*"):
             if path.is_file() and path not in self.written:
                 path.unlink()
+                (output / path.relative_to(self.stage).with_suffix(".html")).unlink(missing_ok=True)
 
 
 def missing():
@@ -200,7 +203,9 @@ def main():
     site.write_c_reference()
     site.write_python_reference()
     site.write_shown()
-    site.remove_leftovers()
+    site.remove_leftovers(output)
+    if "index.md" in site.changed:  # perhaps the navigation, which each page has
+        shutil.rmtree(work / "doctrees", ignore_errors=True)
     settings = doxyfile.read_text(encoding="utf-8") + f"\nOUTPUT_DIRECTORY = {work}\n"
     subprocess.run([os.environ.get("DOXYGEN", "doxygen"), "-"], input=settings, text=True, check=True)
     environment = {**os.environ, "DETCORE_VERSION": version, "DETCORE_SOURCE": str(source),
