@@ -1,5 +1,5 @@
-/* How long a test waits for what has to come. It only ends what hangs: a busy machine may take its time.
-   tests/patience.py has it for Python. */
+/* How long a test waits for what has to come. It only ends what hangs: a busy machine may take its
+   time. tests/patience.py has it for Python. */
 #pragma once
 
 #define TEST_PATIENCE_SECONDS 900
