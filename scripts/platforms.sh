@@ -27,7 +27,7 @@ build_and_test() {
   inside "$name" sh -c "cd src && ./run" || fail "$name: ./run"
   echo "== $name: tests of $suites"
   inside "$name" sh -c "cd src && scripts/setup.sh build && $install_for_tests &&
-    meson configure build -Dwerror=true -Ddocs=disabled && ninja -C build &&
+    meson configure build -Dwerror=true -Ddocs=disabled -Donednn=auto && ninja -C build &&
     meson test -C build --no-rebuild $(printf -- '--suite %s ' $suites)" ||
     fail "$name: tests"
 }

@@ -97,15 +97,15 @@ else
   exit 1
 fi
 export DEBIAN_FRONTEND=noninteractive
-update() { "${as_root[@]}" apt-get -q update; }
-install() { "${as_root[@]}" apt-get -q -y -o Dpkg::Use-Pty=0 install --no-install-recommends "${missing[@]}"; }
-{ step "fetching the list of packages" update &&
-  step "installing ${#missing[@]} packages and what they depend on" install; } || {
+# An update that fails may have been for other packages; its messages explain why these are not found.
+install() {
+  "${as_root[@]}" apt-get -q update || true
+  "${as_root[@]}" apt-get -q -y -o Dpkg::Use-Pty=0 install --no-install-recommends "${missing[@]}"
+}
+plural=s
+[ ${#missing[@]} != 1 ] || plural=
+step "installing ${#missing[@]} package$plural and dependencies" install || {
   echo "setup.sh: packages could not be installed: see apt-get's message above. Mend that, or install them yourself:" >&2
   echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
   exit 1
 }
-# A build folder remembers what it did not find.
-for folder in build*/; do
-  [ ! -e "$folder/build.ninja" ] || step "looking again for libraries in $folder" meson configure --clearcache "$folder"
-done
