@@ -247,7 +247,7 @@ def test_optuna_drives_an_experiment(store: Path) -> None:
         ({"max_trials": 0}, "max_trials"),
         ({"max_length": 1.5}, "max_length"),
         ({"period": True}, "period"),
-        ({"hyperparameters": {"x": {"type": "triangle"}}}, "no type 'triangle'"),
+        ({"hyperparameters": {"x": {"type": "triangle"}}}, "the type 'triangle' is unknown"),
         ({"hyperparameters": {"x": {"type": "int", "minval": 1}}}, "maxval"),
         ({"hyperparameters": {"x": {"type": "double", "minval": 2, "maxval": 1}}}, "x"),
         ({"hyperparameters": {"a.b": {"type": "int", "minval": 1, "maxval": 2},

@@ -55,7 +55,7 @@ def test_rows_come_back_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     writer = open_dataset(tmp_path, "a", "1")
     assert isinstance(writer, DatasetWriter)
-    with pytest.raises(ValueError, match="records of 3 bytes"):
+    with pytest.raises(ValueError, match="the sizes give 3 bytes"):
         writer.add(b"ab", numpy.array([3], numpy.uint64))
     with pytest.raises(TypeError, match="U64"):
         writer.add(b"ab", numpy.array([2], numpy.int32))
