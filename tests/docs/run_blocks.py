@@ -197,11 +197,9 @@ class Started:
         return self.output[self.shown:]
 
     def end(self):
-        try:
+        if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self.process.wait()
+            self.process.wait()
 
 
 def compare(command, output, expected):
