@@ -134,10 +134,10 @@ void what_has_no_place_is_told(void **) {
   builder.add({"training", unknown, "", {{"loss", 1}}});
   const std::vector<Curve> curves = builder.take();
   const std::vector<std::pair<Along, std::string>> expected = {
-      {Along::steps, "steps 'loss'"},
+      {Along::steps, "no steps for 'loss'"},
       {Along::epochs, "'records_per_epoch'"},
-      {Along::time, "time 'loss'"},
-      {Along::relative, "time 'loss'"}};
+      {Along::time, "no times for 'loss'"},
+      {Along::relative, "no times for 'loss'"}};
   for (const auto &[along, words] : expected) {
     std::string error;
     try {

@@ -76,6 +76,7 @@ def a_page_has_its_name(store):
                        ("tutorials/loop", "html/tutorials/loop.html"),
                        ("loop", "html/tutorials/loop.html"), ("det_core", "html/c/det_core.html")):
         assert site.opens(name, BROWSER=site.browser) == site.path(page), name
+    assert site.opens("README", BROWSER=site.browser) == site.path("html/index.html")
     assert site.run("docs", "only-here") == "This is docs/only-here.md.\n"
 
 

@@ -102,7 +102,7 @@ fs::path page_path(const std::string &name) {
     throw Failure(ExitCode::not_found, "opening the documentation: '" + folder.string() +
                                            "' has no pages; 'meson install' installs them, and so "
                                            "does the Debian package detcore");
-  if (!name.empty()) {
+  if (!name.empty() && name != "README") {  // which is the index
     for (const Pages *pages : {&html, &markdown})
       if (const auto page = find_page(*pages, name)) return *page;
     fail_for_page(name);
