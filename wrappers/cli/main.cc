@@ -98,7 +98,8 @@ void run_main(int argc, char **argv) {
   app.get_help_ptr()->description("Print this help.");
   app.set_version_flag("--version", std::string("det ") + det_version_string(),
                        "Print the version.");
-  app.add_option("-m,--master", session.master, "The store (a directory) or the master (a URL).")->type_name("MASTER");
+  app.add_option("-m,--master", session.master, "The store (a directory) or the master (a URL).")
+      ->type_name("MASTER");
   app.add_flag("!--no-pager", session.pager, "Do not use a pager for long output.");
   add_commands(app, session);
   try {
