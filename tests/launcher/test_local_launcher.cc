@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "core/base/json.h"
 #include "core/launcher/local/machine.h"
@@ -91,6 +93,27 @@ void leader_has_a_session_of_its_own_and_default_signals(void **) {
     assert_true(contains(here.printed(1), line));
   here.launcher.kill(2);
   here.wait_for_exits(1);
+}
+
+// As a terminal does it: the signal goes to the whole process group, also to a child that has no
+// session yet.
+void ctrl_c_of_the_supervisor_does_not_reach_a_child_that_begins(void **) {
+  Launching here(20);
+  const pid_t group = getpgrp();
+  assert_int_equal(setpgid(0, 0), 0);
+  void (*const before)(int) = signal(SIGINT, [](int) {});
+  std::atomic<bool> enough = false;
+  std::thread terminal([&] {
+    while (!enough) kill(0, SIGINT);
+  });
+  for (int64_t trial = 1; trial <= 20; ++trial) here.prepare(here.script(trial, "exit 7"));
+  enough = true;
+  terminal.join();
+  for (int64_t trial = 1; trial <= 20; ++trial) here.launcher.go(trial);
+  for (const LaunchedExit &exit : here.wait_for_exits(20))
+    assert_exit(exit, exit.trial_id, Kind::exited, 7);
+  signal(SIGINT, before);
+  setpgid(0, group);
 }
 
 void only_standard_files_are_open(void **) {
@@ -272,6 +295,7 @@ int test_local_launcher() {
       cmocka_unit_test(identity_of_a_run_is_that_of_its_leader),
       cmocka_unit_test(go_after_a_kill_says_nothing_and_the_exit_follows),
       cmocka_unit_test(leader_has_a_session_of_its_own_and_default_signals),
+      cmocka_unit_test(ctrl_c_of_the_supervisor_does_not_reach_a_child_that_begins),
       cmocka_unit_test(only_standard_files_are_open),
       cmocka_unit_test(log_is_private_and_appended_to),
       cmocka_unit_test(environment_is_ours_with_what_is_added),

@@ -36,10 +36,17 @@ struct Child {
   _exit(127);
 }
 
+// A Ctrl-C that came before setsid() was for the parent's group, and is pending here. To ignore a
+// signal discards it.
 void reset_signals() {
-  struct sigaction action {};
+  struct sigaction ignored {
+  }, action{};
+  ignored.sa_handler = SIG_IGN;
   action.sa_handler = SIG_DFL;
-  for (int number = 1; number < NSIG; ++number) sigaction(number, &action, nullptr);
+  for (int number = 1; number < NSIG; ++number) {
+    sigaction(number, &ignored, nullptr);
+    sigaction(number, &action, nullptr);
+  }
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
