@@ -1,8 +1,7 @@
 // Trains a deep network over a feature column on the digits, as a trial of det::estimator.
 //
-//     flags=$(pkg-config --cflags --libs detnn-cpp)
-//     c++ -std=c++17 digits_classifier.cc $flags -o digits_classifier
-//     det run digits_classifier.yaml -- ./digits_classifier
+// c++ -std=c++17 digits_classifier.cc $(pkg-config --cflags --libs detnn-cpp) -o digits_classifier
+// det run digits_classifier.yaml -- ./digits_classifier
 #include <det/estimator.hpp>
 
 #include "digits.hpp"

@@ -1,8 +1,7 @@
 // Trains a small transformer to continue the text of docs/, byte by byte, as a trial of det::keras.
 //
-//     flags=$(pkg-config --cflags --libs detnn-cpp)
-//     c++ -std=c++17 docs_transformer.cc $flags -o docs_transformer
-//     det run transformer.yaml -- ./docs_transformer
+// c++ -std=c++17 docs_transformer.cc $(pkg-config --cflags --libs detnn-cpp) -o docs_transformer
+// det run transformer.yaml -- ./docs_transformer
 #include <algorithm>
 #include <det/keras.hpp>
 #include <filesystem>
