@@ -13,11 +13,11 @@ compiled=
 for file in "$folder"/examples/c/*.c "$folder"/examples/cpp/*.cc "$folder"/examples/mpi/*.c "$folder"/examples/nn/*.c "$folder"/examples/nn/*.cc "$folder"/examples/languages/train.c*; do
   name=${file##*/}
   program=${file%.*}
-  line=$(awk '{ sub(/^( \*|\/\/) */, "") } /^(mpi)?cc |^c\+\+ / || more { print; more = /\\$/ }
+  line=$(awk '{ sub(/^( \*|\/\/) */, "") } /^flags=|^(mpi)?cc |^c\+\+ / || more { print; more = /\\$/ }
     /\*\/|^#/ { exit }' "$file")
   [ -n "$line" ] || continue
   case $line in
-    mpicc*) [ -e "$PKG_CONFIG_LIBDIR/detcore-mpi.pc" ] || continue ;;
+    *mpicc*) [ -e "$PKG_CONFIG_LIBDIR/detcore-mpi.pc" ] || continue ;;
     *detnn*) [ -e "$build/packaging/detnn.pc" ] || continue ;;
   esac
   echo "$name: $line"
