@@ -95,7 +95,7 @@ def load(path: pathlib.Path, optimizers: Sequence[Any], model: Any, weights: pat
 
     A trial may resume with another optimizer.
     """
-    # Only until now: its own optimizer comes with its weights.
+    # It has no variables yet: its own optimizer comes with its weights.
     if not model.built or not model.trainable_variables:
         return
     import h5py
