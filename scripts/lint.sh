@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-mode=$1
+mode=${1-}
 build=${2:-build}
 
 files() {
@@ -16,22 +16,29 @@ files() {
   fi
 }
 
+# A list without a match is no failure.
+matching() { grep -E "$1" || [ $? = 1 ]; }
+
 case $mode in
   format)
     command -v clang-format-14 >/dev/null || {
       echo "skipped: this system has no clang-format-14"
       exit 77
     }
-    files "$@" | grep -E '\.(c|cc|h|hpp)$' | xargs --no-run-if-empty clang-format-14 --dry-run -Werror
+    files "$@" | matching '\.(c|cc|h|hpp)$' | xargs --no-run-if-empty clang-format-14 --dry-run -Werror
     ;;
   tidy)
     # Only what the build compiles has a command to analyse it with.
-    files "$@" | grep -E '^(core|capi|wrappers|examples)/.*\.(c|cc)$' |
+    files "$@" | matching '^(core|capi|wrappers|examples)/.*\.(c|cc)$' |
       while read -r file; do
         if grep -qF "/$file\"" "$build/compile_commands.json"; then echo "$file"; fi
       done |
       xargs --no-run-if-empty -P "$(nproc)" -n 1 \
         clang-tidy-14 -p "$build" --quiet --warnings-as-errors='*' \
         --extra-arg=-Wno-unknown-warning-option
+    ;;
+  *)
+    echo "lint.sh: the mode is '$mode'; give 'format' or 'tidy BUILD_FOLDER'" >&2
+    exit 2
     ;;
 esac
