@@ -25,10 +25,10 @@ static_assert(static_cast<int>(det::tensorboard::TensorboardMode::manual) ==
 constexpr size_t most_preempt_signals = 8;
 
 template <class Mode>
-Mode mode_from(int32_t value, int32_t last, const char *name) {
+Mode mode_from(int32_t value, int32_t last, const char *tried, const char *constants) {
   if (value < 0 || value > last)
-    throw det::Error(det::Code::invalid, std::string("starting: ") + name + " " +
-                                             std::to_string(value) + " is none of its constants");
+    throw det::Error(det::Code::invalid, std::string(tried) + " " + std::to_string(value) +
+                                             " is unknown; give one of " + constants);
   return static_cast<Mode>(value);
 }
 
@@ -42,10 +42,12 @@ det::context::CoreOptions to_core(const det_core_options &given, const HostLog &
   options.config_text = text_or_empty(given.config_json);
   options.hparams_text = text_or_empty(given.hparams_json);
   options.checkpoint_storage = text_or_empty(given.checkpoint_storage);
-  options.preempt_mode = mode_from<det::context::PreemptMode>(
-      given.preempt_mode, DET_PREEMPT_MODE_WORKERS_ASK_MASTER, "preempt_mode");
+  options.preempt_mode =
+      mode_from<det::context::PreemptMode>(given.preempt_mode, DET_PREEMPT_MODE_WORKERS_ASK_MASTER,
+                                           "starting: preempt_mode", "DET_PREEMPT_MODE_*");
   options.tensorboard_mode = mode_from<det::tensorboard::TensorboardMode>(
-      given.tensorboard_mode, DET_TENSORBOARD_MODE_MANUAL, "tensorboard_mode");
+      given.tensorboard_mode, DET_TENSORBOARD_MODE_MANUAL, "starting: tensorboard_mode",
+      "DET_TENSORBOARD_MODE_*");
   if (counted(given.preempt_signal_count, "preempt_signal_count") > most_preempt_signals)
     throw det::Error(det::Code::invalid, "starting: preempt_signal_count " +
                                              std::to_string(given.preempt_signal_count) +
@@ -244,7 +246,8 @@ det_status det_core_close(det_core *core, det_outcome how, det_error *err) noexc
     static_assert(static_cast<int>(det::engine::RunEnd::invalid_hp) == DET_OUTCOME_INVALID_HP);
     once([&] {
       deref(core, "core")
-          .impl->close(mode_from<det::engine::RunEnd>(how, DET_OUTCOME_INVALID_HP, "how"));
+          .impl->close(mode_from<det::engine::RunEnd>(how, DET_OUTCOME_INVALID_HP,
+                                                      "closing: outcome", "DET_OUTCOME_*"));
     });
   });
 }

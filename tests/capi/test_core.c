@@ -15,7 +15,8 @@ static void init_leaves_out_null_on_failure(void **state) {
   struct fixture *f = *state;
   det_core *core = (det_core *)f;
   f->options.preempt_mode = 7;
-  assert_fails(det_core_init(&f->options, &core, &f->err), DET_E_INVALID, "preempt_mode 7");
+  assert_fails(det_core_init(&f->options, &core, &f->err), DET_E_INVALID,
+               "starting: preempt_mode 7 is unknown; give one of DET_PREEMPT_MODE_*");
   assert_null(core);
 }
 
@@ -172,7 +173,8 @@ static void close_rejects_null_and_unknown_ends(void **state) {
   assert_fails(det_core_close(NULL, DET_OUTCOME_OK, &f->err), DET_E_INVALID,
                "core must not be NULL");
   start(f);
-  assert_fails(det_core_close(f->core, 5, &f->err), DET_E_INVALID, "how 5");
+  assert_fails(det_core_close(f->core, 5, &f->err), DET_E_INVALID,
+               "closing: outcome 5 is unknown; give one of DET_OUTCOME_*");
 }
 
 static int32_t take_all(const char *path, void *user_data) {
