@@ -42,7 +42,7 @@ def look_at(path):
         namespace = re.match(r"(?:inline )?namespace (det(?:::\w+)*) ", line)
         own = {"base": "det", "cli": "det::cli"}.get(room, f"det::{room}")
         if namespace and room != "capi" and namespace.group(1) != own:
-            tell(f"the room's namespace is {own}")
+            tell(f"the namespace of this room is {own}")
 
         include = re.match(r'#include [<"]([^>"]+)[>"]', line)
         if include:
@@ -51,19 +51,19 @@ def look_at(path):
             if other not in height:
                 tell(f"docs/conventions.md has no room {other}")
             elif other != room and height[other] >= height[room]:
-                tell(f"{room} stands on {other}, which the arrows of docs/conventions.md do not allow")
+                tell(f"{room} includes a header of {other}, and the arrows of docs/conventions.md do not lead there")
             if name.startswith("tests/"):
-                tell("product code includes nothing of tests")
+                tell("product code must not include a header of tests")
             if name.startswith("det/") and path.startswith("core/"):
-                tell("the core stands on no public header")
+                tell("core must not include a public header")
             if name == "sqlite3.h" and not path.startswith("core/engine/sqlite/"):
-                tell("only core/engine/sqlite knows SQLite")
+                tell("only core/engine/sqlite may include sqlite3.h")
             if name.startswith("core/engine/sqlite/") and room != "engine":
-                tell("only core/engine knows how the store is made")
+                tell("only core/engine may include headers of core/engine/sqlite")
         elif room != "engine" and sql.search(line):
-            tell("SQL outside core/engine")
+            tell("SQL belongs in core/engine")
         elif room not in ("engine", "base") and store.search(re.sub(r'"[^"]*"', '""', line)):
-            tell("only core/engine has the store in its hands")
+            tell("only core/engine may use Database, Transaction and open_store")
 
 
 def look_at_folders():
@@ -71,7 +71,7 @@ def look_at_folders():
     files = collections.Counter(path.parent for path in product_files())
     for folder, count in sorted(files.items()):
         if count > most_files:
-            failures.append(f"{folder.relative_to(root)} has {count} files, more than {most_files}")
+            failures.append(f"{folder.relative_to(root)} has {count} files; at most {most_files} are allowed")
 
 
 def product_files():
@@ -175,12 +175,12 @@ for folder in ["core", "capi", "wrappers/cli", "wrappers/nn", "wrappers/keras"]:
         if path.suffix in (".cc", ".h"):
             look_at(path.relative_to(root).as_posix())
         if path.suffix == ".h" and headers.setdefault(path.name, path) != path:
-            failures.append(f"{path.relative_to(root)}: {headers[path.name].relative_to(root)} has that name")
+            failures.append(f"{path.relative_to(root)}: {headers[path.name].relative_to(root)} has the same name")
 
 parts = re.search(r'^rooms="([^"]*)"', (root / "test").read_text(), re.MULTILINE).group(1).split()
 for room in sorted(path.name for path in (root / "core").iterdir() if path.is_dir()):
     if room not in parts:
-        failures.append(f"test: no part is the room {room}")
+        failures.append(f"./test has no part for the room {room}")
 
 look_at_folders()
 look_at_python(root / "wrappers/python/detcore")
