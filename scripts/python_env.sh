@@ -10,6 +10,14 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/progress.sh
 . scripts/progress.sh
 
+case ${1:-} in
+  '' | cuda | torch) ;;
+  *)
+    echo "python_env.sh: there is no '$1'; give cuda, torch or nothing" >&2
+    exit 2
+    ;;
+esac
+
 # Several tests and parts may call this at the same time.
 exec 9>".venv-${1:-all}.lock"
 flock 9
