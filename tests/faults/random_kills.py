@@ -14,6 +14,9 @@ import subprocess
 import sys
 import time
 
+if len(sys.argv) < 5 or {"-h", "--help"} & set(sys.argv):
+    sys.exit(__doc__)  # before the imports below take the first arguments for theirs
+
 sys.dont_write_bytecode = True
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 
