@@ -19,7 +19,7 @@ namespace {
 
 // Joins with whatever numbers each rank is given.
 Outcome join_all(const std::vector<comm::Ranks> &all,
-                 std::chrono::milliseconds timeout = std::chrono::seconds(TEST_PATIENCE_SECONDS)) {
+                 std::chrono::milliseconds timeout = std::chrono::seconds(5)) {
   setenv("DET_DISTRIBUTED_SECRET", "of the tests", 1);
   const int port = free_port();
   return run_threads(static_cast<int>(all.size()), [&](int rank) {
@@ -93,7 +93,7 @@ void a_chief_out_of_descriptors_says_so_to_all(void **) {
   const auto join_as = [&](int rank) {
     comm::Launch launch;
     launch.ranks = ranks_of(rank, 1, size);
-    comm::join(launch, {port, 0, false, std::chrono::seconds(TEST_PATIENCE_SECONDS)});
+    comm::join(launch, {port, 0, false, std::chrono::seconds(5)});
   };
   int said[2];
   assert_int_equal(pipe(said), 0);
@@ -186,7 +186,7 @@ Outcome join_two_machines(
     comm::Launch launch;
     launch.ranks = ranks_of(rank, 2, 2);
     launch.chief_ip = address;
-    comm::join(launch, {port, 0, false, std::chrono::seconds(TEST_PATIENCE_SECONDS)});
+    comm::join(launch, {port, 0, false, std::chrono::seconds(5)});
   });
 }
 
@@ -245,7 +245,7 @@ std::vector<std::string> join_as_processes(int nodes, int per_node, bool force_t
         comm::Launch launch;
         launch.ranks = ranks_of(rank, nodes, per_node);
         launch.chief_ip = "127.0.0.1";
-        comm::join(launch, {port, 0, force_tcp, std::chrono::seconds(TEST_PATIENCE_SECONDS)});
+        comm::join(launch, {port, 0, force_tcp, std::chrono::seconds(5)});
       } catch (const Error &e) {
         text = e.what();
       }
