@@ -116,7 +116,7 @@ int64_t create_experiment(Database &store, const Json &config, const std::string
 void keep_secrets(Database &store, int64_t experiment_id, const Json &secrets) {
   const fs::path path = secrets_path(store.path().parent_path(), experiment_id);
   if (secrets.empty()) return static_cast<void>(fs::remove(path));
-  fs::create_directories(path.parent_path());
+  make_directories(path.parent_path(), 0700);
   write_file_durably(path, to_wire(secrets) + "\n", 0600);
 }
 

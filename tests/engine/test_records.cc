@@ -55,6 +55,8 @@ void secrets_of_a_configuration_are_in_no_record(const World &world) {
   struct stat about {};
   assert_int_equal(stat(kept.c_str(), &about), 0);
   assert_int_equal(about.st_mode & 07777, 0600);
+  assert_int_equal(stat(kept.parent_path().c_str(), &about), 0);
+  assert_int_equal(about.st_mode & 07777, 0700);
   for (const fs::directory_entry &file : fs::directory_iterator(world.directory()))
     if (file.is_regular_file())
       assert_true(read_file(file.path()).find("SECRET-1") == std::string::npos);
