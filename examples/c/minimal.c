@@ -13,7 +13,7 @@ static det_status check(det_status status) {
 
 int main(void) {
   det_core_options options = DET_CORE_OPTIONS_INIT;
-  options.external_id = "minimal"; /* every start with this name continues the same trial */
+  options.external_id = "minimal-c"; /* every start with this name continues the same trial */
   det_core *core;
   check(det_core_init(&options, &core, &err));
 

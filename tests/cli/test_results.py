@@ -127,6 +127,8 @@ def best_names_the_checkpoint_and_its_files(searched):
                  "larger is better", "0.25", "20, where the metric was best",
                  checkpoint["directory"], f'const char *uuid = "{checkpoint["uuid"]}";',
                  "det_checkpoint_reader_open(checkpoint, uuid, NULL, &stored, &err);",
+                 f'context.checkpoint.restore_path("{checkpoint["uuid"]}")',
+                 f"det checkpoints get {checkpoint['uuid']} DIRECTORY",
                  f"source_checkpoint_uuid: {checkpoint['uuid']}"):
         assert part in text, f"{part!r} is not in:\n{text}"
     to_copy = text[text.index("To load it"):].splitlines()

@@ -305,7 +305,7 @@ void summary_names_the_best_trial_and_how_to_load_it(void **) {
                       "Stored in         /data/checkpoints/5a1c9f0e-0000-4000-8000-000000000000\n"
                       "Load it           C       det_checkpoint_reader_open(checkpoint, "
                       "\"5a1c9f0e-0000-4000-8000-000000000000\", NULL, &restore, &err)\n"
-                      "                  Python  core_context.checkpoint.restore_path("
+                      "                  Python  context.checkpoint.restore_path("
                       "\"5a1c9f0e-0000-4000-8000-000000000000\")\n");
 }
 

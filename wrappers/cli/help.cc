@@ -21,7 +21,7 @@ constexpr const char *main_footer = R"(Example:
 'det help COMMAND' explains a command. 'det help environment' lists the
 environment variables, 'det help exit-codes' the exit codes. 'det docs' opens
 the documentation. Your own program appears as a trial once it calls
-det_core_init().)";
+det_core_init(), or core.init() in Python.)";
 
 constexpr const char *help_footer = R"(Topics: environment, exit-codes.
 

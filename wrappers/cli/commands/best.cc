@@ -36,8 +36,11 @@ void show_checkpoint(const Json &checkpoint, const Json &best_steps) {
       facts.emplace_back("storage." + name, text_of(value));
   }
   print_section("Checkpoint", facts);
-  print("\nTo load it in a program\n  const char *uuid = \"" + uuid +
+  print("\nTo load it in C\n  const char *uuid = \"" + uuid +
         "\";\n  det_checkpoint_reader_open(checkpoint, uuid, NULL, &stored, &err);\n"
+        "\nTo load it in Python\n  context.checkpoint.restore_path(\"" +
+        uuid + "\")\n\nTo copy its files\n  det checkpoints get " + uuid +
+        " DIRECTORY\n"
         "\nTo start a search from it\n  searcher: {source_checkpoint_uuid: " +
         uuid + "}\n");
 }

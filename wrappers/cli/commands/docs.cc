@@ -100,8 +100,9 @@ fs::path page_path(const std::string &name) {
   const Pages markdown = pages_below(folder / "docs", ".md");
   if (html.empty() && markdown.empty())
     throw Failure(ExitCode::not_found, "opening the documentation: '" + folder.string() +
-                                           "' has no pages; 'meson install' installs them, and so "
-                                           "does the Debian package detcore");
+                                           "' has no pages; the Python package brings none: "
+                                           "read docs/README.md of the clone; 'meson install' and "
+                                           "the Debian package detcore install them");
   if (!name.empty() && name != "README") {  // which is the index
     for (const Pages *pages : {&html, &markdown})
       if (const auto page = find_page(*pages, name)) return *page;

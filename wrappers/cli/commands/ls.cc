@@ -94,9 +94,8 @@ Examples:
   det checkpoints get 8f14e45f model)";
 
 constexpr const char *how_to_start =
-    "Nothing here yet. A program that calls det_core_init() appears here as a trial. 'det run "
-    "FILE' "
-    "makes an experiment.\n";
+    "Nothing here yet. A program that calls det_core_init(), or core.init() in Python, appears "
+    "here as a trial. 'det run FILE' makes an experiment.\n";
 
 // "7/16", or "16" where it is not known how many are done.
 std::string done_of(const Json &experiment) {

@@ -190,7 +190,7 @@ std::string summary_text(const RunSummary &summary, const Terminal &terminal) {
     add_fact(
         out, "Load it",
         "C       det_checkpoint_reader_open(checkpoint, \"" + id + "\", NULL, &restore, &err)");
-    add_fact(out, "", "Python  core_context.checkpoint.restore_path(\"" + id + "\")");
+    add_fact(out, "", "Python  context.checkpoint.restore_path(\"" + id + "\")");
   } else if (summary.best) {
     add_fact(out, "Checkpoint", "none: the best trial saved none, or it was deleted");
   }
