@@ -72,7 +72,7 @@ def tests_one_batch():
         assert sorted(os.listdir(home)) == ["config.json"], os.listdir(home)
         code, _, errors = train(home, program_arguments=("--test", "--config", file), REFUSE="0")
         assert code == 1 and errors.endswith("the hyperparameters cannot be trained: too fast\n"), errors
-        for given, why in (("--config",), "--config has a value after it"), (("--config", "none"), "no such file"):
+        for given, why in (("--config",), "--config needs a value after it"), (("--config", "none"), "no such file"):
             code, _, errors = train(home, program_arguments=given)
             assert code == 1 and why in errors, errors
 

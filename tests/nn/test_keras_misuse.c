@@ -249,7 +249,7 @@ static void options_that_cannot_be_are_refused(void **state) {
   expect(DET_E_INVALID, det_keras_run_trial(build, &trial, &options, &err), "an argument of");
   arguments[1] = "--config";
   expect(DET_E_INVALID, det_keras_run_trial(build, &trial, &options, &err),
-         "--config has a value after it");
+         "--config needs a value after it");
   options = usual_options();
   options.hparams_json = "{}";
   expect(DET_E_INVALID, det_keras_run_trial(build, &trial, &options, &err), "global_batch_size");

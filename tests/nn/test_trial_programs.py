@@ -67,9 +67,9 @@ def saves_and_leaves_at_a_signal():
 
 
 def refuses_arguments_that_mean_nothing():
-    for arguments, why in ((("RampTrial", "--config"), "--config has a value after it"),
+    for arguments, why in ((("RampTrial", "--config"), "--config needs a value after it"),
                            (("RampTrial", "--config", "nowhere.yaml"), "'nowhere.yaml': no such file"),
-                           (("RampTrial", "--config", "FILE", "--external-id"), "--external-id has a value"),
+                           (("RampTrial", "--config", "FILE", "--external-id"), "--external-id needs a value"),
                            (("RumpTrial",), "there is no trial 'RumpTrial'; there are LinearTrial, RampTrial"),
                            ((), "name a trial; there are LinearTrial, RampTrial")):
         code, lines, errors, _ = run(*arguments)
