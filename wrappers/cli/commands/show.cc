@@ -69,7 +69,15 @@ void print_runs(const Session &session, const Json &trial) {
              });
 }
 
+// A program without a search has one operation of length 1, which it never asks for.
+bool has_search(const Json &trial) {
+  const Json &operations = field(trial, "operations");
+  return operations.size() != 1 || field(operations[0], "length") != 1 ||
+         field(operations[0], "completed") != false || !field(trial, "progress").is_null();
+}
+
 void print_operations(const Session &session, const Json &trial) {
+  if (!has_search(trial)) return;
   print_rows(session, "Operations",
              {{"LENGTH", Align::right}, {"METRIC", Align::right}, {"COMPLETED"}},
              field(trial, "operations"), [](const Json &operation) -> std::vector<std::string> {
