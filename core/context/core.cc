@@ -376,7 +376,7 @@ void Core::tell_people(const CoreOptions &options) noexcept try {
   line +=
       ", in " + (place_.location.embedded ? place_.location.home.string() : place_.location.url);
   say(line + "; " + det_command(place_.location, "show " + id) + " and " +
-      det_command(place_.location, "plot " + id) + " show how it does");
+      det_command(place_.location, "plot " + id) + " show its progress");
 } catch (const std::exception &) {
   // Without the line a run is as good.
 }
@@ -389,7 +389,7 @@ void Core::tell_people_how_it_ended() noexcept try {
   if (end_ != engine::RunEnd::ok) line += " ended with an error; ";
   else line += is_preempted ? " stopped as it was asked to; " : " ended well; ";
   if (end_ == engine::RunEnd::ok && !is_preempted)
-    line += det_command(place_.location, "show " + id) + " shows what came of it";
+    line += det_command(place_.location, "show " + id) + " shows the result";
   else if (place_.location.embedded)
     line += det_command(place_.location, "resume " + id) + " continues it";
   else line += det_command(place_.location, "logs " + id) + " shows its log";

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -352,9 +353,16 @@ const Reader::Entry *Reader::find(const std::string &name) const {
 
 const Reader::Entry &Reader::expect(const Tensor &wanted) const {
   const Entry *entry = find(wanted.name);
-  if (entry == nullptr)
-    throw Error(Code::not_found,
-                "reading tensor " + quoted_name(wanted.name) + ": not found in " + described_);
+  if (entry == nullptr) {
+    constexpr size_t most_names = 5;
+    std::string names;
+    for (const Entry &one : entries_ | std::views::take(most_names))
+      names += (names.empty() ? "" : ", ") + quoted_name(one.name);
+    if (entries_.size() > most_names) names += ", ...";
+    throw Error(Code::not_found, "reading tensor " + quoted_name(wanted.name) + ": not found in " +
+                                     described_ +
+                                     "; there are: " + (names.empty() ? "none" : names));
+  }
   if (entry->dtype != wanted.dtype || entry->shape != wanted.whole)
     throw Error(Code::invalid, "reading tensor " + quoted_name(wanted.name) + " as " +
                                    name_of(wanted.dtype) + " " + text_of(wanted.whole) + ": in " +

@@ -137,7 +137,8 @@ static void a_start_can_wait_for_the_run_before(void **state) {
   start(f);
   f->options.trial_id = 1;
   f->options.run_wait_ms = 100;
-  assert_fails(det_core_init(&f->options, &second, &f->err), DET_E_STATE, "wait for it");
+  assert_fails(det_core_init(&f->options, &second, &f->err), DET_E_STATE,
+               "this process already runs it");
   assert_int_equal(pthread_create(&closing, NULL, close_soon, f->core), 0);
   f->options.run_wait_ms = TEST_PATIENCE_MS;
   assert_ok(det_core_init(&f->options, &second, &f->err));

@@ -229,9 +229,9 @@ def on_terminal(store, kind):
 def a_program_says_on_a_terminal_what_it_is(store):
     lines, code = on_terminal(store, "complete")
     assert code == 0 and len(lines) == 2, lines
-    assert lines[0] == (f"detcore: trial 1, in {store.home}; `det show 1` and `det plot 1` show how it "
-                        "does"), lines
-    assert lines[1] == "detcore: trial 1 ended well; `det show 1` shows what came of it", lines
+    assert lines[0] == (f"detcore: trial 1, in {store.home}; `det show 1` and `det plot 1` show its "
+                        "progress"), lines
+    assert lines[1] == "detcore: trial 1 ended well; `det show 1` shows the result", lines
     quiet = subprocess.run([MAKE_STORE, "complete"], env=store.env, capture_output=True, text=True)
     assert quiet.stderr == "", quiet
 

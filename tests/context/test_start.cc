@@ -82,7 +82,7 @@ void people_at_a_terminal_read_of_a_run_whose_output_is_captured(void **) {
     options.capture_output = true;
     options.log_level = LogLevel::warning;
     const std::string said = on_terminal(options);
-    const bool is_all = contains(said, "show how it does") && contains(said, "ended well");
+    const bool is_all = contains(said, "show its progress") && contains(said, "ended well");
     return is_all && home.text("SELECT COUNT(*) FROM logs") == "0" ? 0 : 1;
   });
   assert_int_equal(status, 0);
@@ -207,7 +207,14 @@ void values_that_are_ignored_are_named(void **) {
   assert_true(contains(told, "give another external_id"));
   // More to do is heeded.
   assert_equal(told_by(home, R"({"searcher": {"name": "single", "max_length": 200}})"), "");
-  assert_true(contains(told_by(home, "", R"({"lr": 0.3})"), "hyperparameter lr: 0.3 (0.1 stays)"));
+  const std::string named = told_by(home, "", R"({"lr": 0.3})");
+  assert_true(contains(named, "hyperparameter lr: 0.3 (0.1 stays)"));
+  assert_true(contains(named, "continuing trial 1 ('job') with"));
+  // As `det resume` starts it, whatever name the program gives.
+  setenv("DET_TRIAL_ID", "1", 1);
+  const std::string numbered = told_by(home, "", R"({"lr": 0.3})");
+  unsetenv("DET_TRIAL_ID");
+  assert_true(contains(numbered, "continuing trial 1 with"));
 }
 
 void a_finished_program_that_is_started_again_is_told_so(void **) {

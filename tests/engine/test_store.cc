@@ -157,6 +157,14 @@ void a_store_that_cannot_be_written_is_a_question_of_access(void **) {
   assert_code(Code::access, home.start());
 }
 
+void a_store_that_cannot_be_made_says_where_another_may_be(void **) {
+  const Home home;
+  std::ofstream(home.store()) << "a file in its place";
+  const std::string message = expect_error(Code::invalid, [&] { home.start(); });
+  assert_true(contains(message, "opening the store '" + home.store().string() + "': making"));
+  assert_true(contains(message, "or set DET_HOME"));
+}
+
 void a_store_that_stays_locked_is_busy(void **) {
   const Home home;
   engine::open_store(home.store(), true, {});
@@ -237,6 +245,7 @@ int test_store() {
       cmocka_unit_test(the_database_of_another_program_is_left_alone),
       cmocka_unit_test(what_is_no_database_is_refused),
       cmocka_unit_test(a_store_that_cannot_be_written_is_a_question_of_access),
+      cmocka_unit_test(a_store_that_cannot_be_made_says_where_another_may_be),
       cmocka_unit_test(a_store_that_stays_locked_is_busy),
       cmocka_unit_test(a_full_disk_is_told_and_harms_nothing),
       cmocka_unit_test(a_network_file_system_gets_no_shared_memory),

@@ -109,7 +109,7 @@ void what_does_not_fit_is_refused_before_anything_is_read(void **) {
     if (!contains(message, words)) fail_msg("'%s' is not in '%s'", words, message.c_str());
     assert_true(fine.bytes == std::vector<char>(64, 0));
   };
-  refused(Code::not_found, Owned("y", Dtype::f32, {4, 4}), "tensor 'y'");
+  refused(Code::not_found, Owned("y", Dtype::f32, {4, 4}), "there are: 'x'");
   refused(Code::invalid, Owned("x", Dtype::i32, {4, 4}), "it is F32 [4, 4]");
   refused(Code::invalid, Owned("x", Dtype::f32, {16}), "as F32 [16]");
   Owned outside("x", Dtype::f32, {4, 4}, {{3, 0}, {1, 4}});

@@ -149,7 +149,9 @@ void tell_ignored(const TrialOptions &given, const engine::RunInfo &run, bool wi
   std::string list;
   for (const std::string &one : found) list += (list.empty() ? "" : ", ") + one;
   logger.warning("continuing trial " + std::to_string(run.trial_id) +
-                 (given.external_id.empty() ? "" : " ('" + given.external_id + "')") +
+                 (given.external_id.empty() || given.trial_id != 0
+                      ? ""  // a trial that its id names may have another
+                      : " ('" + given.external_id + "')") +
                  " with the values that it began with: what is given now is ignored for " + list +
                  "; for a trial with these, give another external_id");
 }

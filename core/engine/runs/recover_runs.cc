@@ -60,7 +60,8 @@ std::optional<journal::RecoveredRank> recover(Database &store, const fs::path &d
 
 journal::Recovery recover_runs(const fs::path &store_directory, Logger &log,
                                const StoreOptions &options) {
-  if (!fs::exists(store_path(store_directory))) return {};
+  std::error_code failed;
+  if (!fs::exists(store_path(store_directory), failed)) return {};  // open_store() says why
   journal::clear_unfinished_directories(store_directory);
   const std::vector<fs::path> directories = journal::list_run_directories(store_directory);
   if (directories.empty()) return {};

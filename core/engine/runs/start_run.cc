@@ -90,6 +90,10 @@ void require_no_live_run(Database &store, const RunRequest &request, int64_t tri
   if (run_lives(request.store_directory, *run)) {
     const std::string id = std::to_string(trial_id);
     const bool is_local = run->process.is_local();
+    if (is_local && run->process.pid == getpid())
+      throw Error(Code::state,
+                  "starting trial " + id + ": this process already runs it; close that core first")
+          .with_retry(true);
     throw Error(Code::state,
                 "starting trial " + id + ": it is being run by process " +
                     std::to_string(run->process.pid) + " on host " + run->process.host +

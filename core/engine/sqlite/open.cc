@@ -58,6 +58,16 @@ void use_journal(Database &database, const std::string &mode, std::chrono::milli
                                      " here; set DET_HOME to a local disk");
 }
 
+// Makes the directory of a store, and the file in it.
+void make_store(const fs::path &store_directory) {
+  make_directories(store_directory.parent_path());
+  make_directories(store_directory, 0700);
+  // Private from its first moment; SQLite gives the files beside it the mode of this one.
+  const fs::path path = store_path(store_directory);
+  if (mknod(path.c_str(), S_IFREG | 0600, 0) != 0 && errno != EEXIST)
+    OsFailure{errno}.raise("making '" + path.string() + "'");
+}
+
 }  // namespace
 
 fs::path store_path(const fs::path &store_directory) { return store_directory / "store.db"; }
@@ -66,15 +76,19 @@ Database open_store(const fs::path &store_directory, bool create, const StoreOpt
   const fs::path path = store_path(store_directory);
   std::error_code failed;
   const bool absent = !fs::exists(path, failed);
+  const std::string tried = "opening the store '" + store_directory.string() + "'";
+  if (absent && failed && !create) OsFailure{failed.value()}.raise(tried);
   if (absent && !create)
     throw Error(Code::not_found, "no store at '" + store_directory.string() +
                                      "'; run a program that uses detcore once, or set DET_HOME");
   if (absent) {
-    make_directories(store_directory.parent_path());
-    make_directories(store_directory, 0700);
-    // Private from its first moment; SQLite gives the files beside it the mode of this one.
-    if (mknod(path.c_str(), S_IFREG | 0600, 0) != 0 && errno != EEXIST)
-      OsFailure{errno}.raise("making the store '" + path.string() + "'");
+    try {
+      make_store(store_directory);
+    } catch (const Error &error) {
+      throw Error(error.code,
+                  tried + ": " + error.what() + "; or set DET_HOME to a directory of yours",
+                  error.os_errno);
+    }
   }
 
   const bool remote = options.on_network(store_directory);

@@ -23,7 +23,8 @@ BatchSizes divide_batch(const Json &hparams, int64_t slots, const std::string &t
   const auto found = hparams.find("global_batch_size");
   if (found == hparams.end())
     refuse_batch("global_batch_size is a required hyperparameter of " + trial_kind +
-                 ", which is missing; add it to hyperparameters");
+                 ", which is missing; add it to hyperparameters of the configuration, which "
+                 "'--config FILE' or 'det run FILE' gives");
   // True is 1, as in Python.
   if (!found->is_number_integer() && !found->is_boolean())
     refuse_batch("the hyperparameter global_batch_size must be an integer, not " + type_of(*found));
