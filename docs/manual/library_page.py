@@ -13,7 +13,8 @@ from roff import Page, bold, escape
 SUMMARY = "checkpoints, preemption, metrics and hyperparameter search for training programs"
 INTRODUCTION = """A program calls det_core_init(), asks the core for the contexts that it needs, and ends with
 det_core_close(). The headers document each function: its parameters, its errors, and the threads that may call
-it."""
+it. If the site is installed, 'det docs c-reference' shows the same as pages. 'det docs cpp' shows the C++
+interface. This page ends with an example."""
 
 
 def about(header):
@@ -38,6 +39,8 @@ def main():
     page = Page("libdetcore", 3, version, SUMMARY)
     page.heading("SYNOPSIS")
     page.preformatted(["#include <det/core.h>", "", "cc program.c $(pkg-config --cflags --libs detcore)"])
+    page.preformatted(["#include <det/core.hpp>", "",
+                       "c++ -std=c++17 program.cc $(pkg-config --cflags --libs detcore-cpp)"])
     page.heading("DESCRIPTION")
     page.paragraph(escape(" ".join(INTRODUCTION.split())))
     paths = sorted(headers.glob("*.h"), key=lambda path: (path.stem not in ("core", "base"), path.stem))
@@ -51,10 +54,14 @@ def main():
                 page.paragraph(marked(block))
         if functions(header):
             page.paragraph("Functions: " + ", ".join(bold(name) + "()" for name in functions(header)) + ".")
+    example = headers.parents[1] / "examples/c/minimal.c"
+    page.heading("EXAMPLE")
+    page.paragraph("A training loop that resumes after any stop. A start with the same external id continues it.")
+    page.preformatted(example.read_text(encoding="utf-8").splitlines())
     page.see_also([("det", 1), ("pkg-config", 1)])
     folder.mkdir(parents=True, exist_ok=True)
     page.write(folder)
-    dependencies.write_text(f"{folder}: {' '.join(map(str, paths))}\n")
+    dependencies.write_text(f"{folder}: {' '.join(map(str, [*paths, example]))}\n")
 
 
 if __name__ == "__main__":
