@@ -75,7 +75,8 @@ typedef struct det_core_options {
   const char *hparams_json;
   /** The storage of checkpoints: a directory, file: URL, s3://bucket[/prefix], gs://bucket[/prefix]
    * or azure://container[/prefix]. Or a JSON object like `checkpoint_storage` of the configuration
-   * (not of type shared_fs). NULL: the configuration's, else the directory of the embedded store. */
+   * (not of type shared_fs). NULL: the configuration's, else the directory of the embedded store.
+   */
   const char *checkpoint_storage;
   /** The ranks of this job. Borrowed: it must outlive the core. NULL: one process. */
   det_distributed_context *distributed;

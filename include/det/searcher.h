@@ -20,8 +20,7 @@ typedef struct det_searcher_op det_searcher_op;
 
 /** Sets which ranks call det_searcher_next(). Follows SearcherMode. */
 typedef int32_t det_searcher_mode;
-#define DET_SEARCHER_MODE_WORKERS_ASK_CHIEF 0 /**< All ranks in step; the chief asks the master. \
-                                               */
+#define DET_SEARCHER_MODE_WORKERS_ASK_CHIEF 0 /**< All ranks call; the chief asks the master. */
 #define DET_SEARCHER_MODE_CHIEF_ONLY 1        /**< Only the chief; other ranks get DET_E_STATE. */
 
 /** The unit of lengths, if the configuration names one. Follows Unit. */

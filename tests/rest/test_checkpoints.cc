@@ -71,7 +71,7 @@ void checkpoint_waits_in_the_journal_for_a_master_that_is_away(void **) {
       report_training(*core, 1, 0.5);
       const std::string id = save(*core, place, 1);
       assert_true(contains(place.log(), "saved checkpoint " + id));
-      assert_true(contains(place.log(), "is told of it later"));
+      assert_true(contains(place.log(), "gets it later"));
       assert_string_equal(checkpoint_state(master, id).c_str(), "unknown");
       recover(master);
       core->close(engine::RunEnd::ok);
