@@ -71,6 +71,29 @@ def ambiguous_ids_name_what_they_may_be(filled):
 
 
 @test
+def commands_of_determined_name_what_to_use(filled):
+    for words, use in (("experiment create a.yaml .", "det run a.yaml"), ("e list", "det experiments"),
+                       ("e describe 7", "det show -e 7"), ("-m http://h:1 e lt 7", "det trials 7"),
+                       ("e label add 7 a", "det tag ID TAG"), ("experiment set name 7 a", "det rename ID NAME"),
+                       ("e pause", "det pause -e ID"), ("trial describe 7", "det show 7"),
+                       ("t logs -f 7", "det logs ID"), ("checkpoint download u", "det checkpoints get u"),
+                       ("tensorboard start 7", "det tensorboard EXPERIMENT"), ("user login a", "det login")):
+        message = filled.run(*words.split(), expect=2)
+        assert "is a command of Determined" in message and f"use '{use}'" in message, (words, message)
+    for words in ("notebook start", "slot list", "e set weight 7 2", "e", "tensorboard list", "u list"):
+        assert "detcore has none" in filled.run(*words.split(), expect=2), words
+
+
+@test
+def killing_a_trial_runs_no_program(filled):
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        message = filled.run("trial", "kill", str(process.pid), expect=2)
+        assert f"use 'det kill {process.pid}'" in message and "'det trial -- kill'" in message, message
+        assert process.poll() is None
+        process.kill()
+
+
+@test
 def every_terminal_is_good_enough(filled):
     for command in filled.commands():
         for env in ({"COLUMNS": "20"}, {"COLUMNS": "1"}, {"COLUMNS": "100000"}, {"TERM": "dumb"},

@@ -329,6 +329,23 @@ void summary_of_a_pause_says_how_to_go_on(void **) {
                       "Resume with       det run --resume 3\n");
 }
 
+void summary_of_failures_says_where_to_look(void **) {
+  RunSummary summary = ended();
+  summary.state = "ERROR";
+  summary.best.reset();
+  summary.checkpoint.clear();
+  summary.counts = {{"ERROR", 2}, {"running", 0}};
+  summary.metric_name = "loss";
+  assert_string_equal(summary_text(summary, Terminal()).c_str(),
+                      "Experiment 3 ERROR after 1m35s: digits\n"
+                      "Trials            2 error\n"
+                      "Best trial        none: every trial failed; `det logs TRIAL` shows what it "
+                      "printed\n");
+  summary.counts = {{"ERROR", 1}, {"COMPLETED", 1}};
+  assert_non_null(strstr(summary_text(summary, Terminal()).c_str(),
+                         "no trial reported the searcher's metric, 'loss', in a validation"));
+}
+
 }  // namespace
 
 int test_run_display() {
@@ -351,6 +368,7 @@ int test_run_display() {
       cmocka_unit_test(elsewhere_lines_tell_what_happened),
       cmocka_unit_test(summary_names_the_best_trial_and_how_to_load_it),
       cmocka_unit_test(summary_of_a_pause_says_how_to_go_on),
+      cmocka_unit_test(summary_of_failures_says_where_to_look),
   };
   return cmocka_run_group_tests_name("run_display", tests, nullptr, nullptr);
 }

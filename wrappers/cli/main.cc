@@ -16,6 +16,7 @@
 #include "core/launcher/cluster_task.h"
 #include "wrappers/cli/arguments.h"
 #include "wrappers/cli/command.h"
+#include "wrappers/cli/determined_commands.h"
 #include "wrappers/cli/help.h"
 #include "wrappers/cli/text/field_text.h"
 
@@ -89,6 +90,7 @@ void run_task(const std::vector<std::string> &arguments) {
 void run_main(int argc, char **argv) {
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (launcher::is_cluster_task(arguments)) return run_task(arguments);
+  refuse_determined_command(arguments);
   Session session;
   session.terminal = detect_terminal();
   CLI::App app(description, "det");

@@ -369,6 +369,15 @@ struct Finished {
   RunState state;
 };
 
+std::string ended_text(const engine::ExperimentRecord &experiment) {
+  const std::string id = std::to_string(experiment.id);
+  return "experiment " + id + " is " + experiment.state +
+         (experiment.state == engine::state::completed
+              ? "; 'det best " + id + "' shows its result"
+              : ", so it cannot be resumed; 'det trials " + id +
+                    "' shows its trials, and 'det run FILE' starts a new experiment");
+}
+
 // Nothing of it holds the store open afterwards: where the library has an SQLite of its own, what
 // one of the two closes would end the locks of the other.
 Finished supervise_here(const Session &session, const RunOptions &options,
@@ -378,9 +387,7 @@ Finished supervise_here(const Session &session, const RunOptions &options,
   std::optional<engine::ExperimentRecord> experiment;
   if (options.resume != 0) experiment = engine.experiments().read(options.resume);
   if (experiment && engine::is_terminal(experiment->state))
-    throw Failure(ExitCode::state, "experiment " + std::to_string(experiment->id) + " is " +
-                                       experiment->state + "; 'det best " +
-                                       std::to_string(experiment->id) + "' shows its result");
+    throw Failure(ExitCode::state, ended_text(*experiment));
   if (experiment) require_usable_storage(experiment->config);
   launcher::LocalLauncher launcher(launcher::Slots::of_machine(
       options.slots || !experiment ? options.slots : experiment->launch.slots));

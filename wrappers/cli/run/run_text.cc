@@ -68,6 +68,13 @@ std::string counts_text(const TrialCounts &counts) {
   return texts.empty() ? "none yet" : joined(texts);
 }
 
+bool all_failed(const TrialCounts &counts) {
+  const auto failed = counts.find("ERROR");
+  if (failed == counts.end() || failed->second == 0) return false;
+  return std::ranges::all_of(counts,
+                             [](const auto &it) { return it.first == "ERROR" || it.second == 0; });
+}
+
 std::string trials_text(const RunState &state) {
   const std::string counts = counts_text(state.counts);
   if (state.planned == 0) return counts;
@@ -181,8 +188,10 @@ std::string summary_text(const RunSummary &summary, const Terminal &terminal) {
   }
   if (!summary.best && !summary.metric_name.empty() && summary.resume.empty())
     add_fact(out, "Best trial",
-             "none: no trial reported the searcher's metric, '" + printable(summary.metric_name) +
-                 "', in a validation");
+             all_failed(summary.counts)
+                 ? "none: every trial failed; `det logs TRIAL` shows what it printed"
+                 : "none: no trial reported the searcher's metric, '" +
+                       printable(summary.metric_name) + "', in a validation");
   if (!summary.checkpoint.empty()) {
     const std::string id = printable(summary.checkpoint);
     add_fact(out, "Checkpoint", id + " at step " + std::to_string(summary.checkpoint_steps));
