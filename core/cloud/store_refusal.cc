@@ -10,10 +10,11 @@ namespace {
 
 using Again = Refusal::Again;
 
-// What follows the first line are ids and times.
+// What follows the first line are ids and times. A full stop would end our sentence too early.
 std::string first_line(const std::string &text) {
   constexpr size_t longest = 300;
-  return printable(text.substr(0, std::min(longest, text.find_first_of("\r\n"))));
+  const std::string line = text.substr(0, std::min(longest, text.find_first_of("\r\n")));
+  return printable(line.substr(0, line.find_last_not_of(". ") + 1));
 }
 
 }  // namespace

@@ -309,6 +309,15 @@ void summary_names_the_best_trial_and_how_to_load_it(void **) {
                       "\"5a1c9f0e-0000-4000-8000-000000000000\")\n");
 }
 
+void summary_says_how_to_fetch_from_a_bucket(void **) {
+  RunSummary summary = ended();
+  summary.checkpoint_path.clear();
+  const std::string text = summary_text(summary, Terminal());
+  const std::string fetch = "Fetch it          det checkpoints get " + summary.checkpoint;
+  assert_int_not_equal(text.find("\n" + fetch + "\n"), std::string::npos);
+  assert_int_equal(text.find("Stored in"), std::string::npos);
+}
+
 void summary_of_a_pause_says_how_to_go_on(void **) {
   RunSummary summary = ended();
   summary.state = "PAUSED";
@@ -367,6 +376,7 @@ int test_run_display() {
       cmocka_unit_test(line_that_stays_stands_above_the_block),
       cmocka_unit_test(elsewhere_lines_tell_what_happened),
       cmocka_unit_test(summary_names_the_best_trial_and_how_to_load_it),
+      cmocka_unit_test(summary_says_how_to_fetch_from_a_bucket),
       cmocka_unit_test(summary_of_a_pause_says_how_to_go_on),
       cmocka_unit_test(summary_of_failures_says_where_to_look),
   };

@@ -59,7 +59,7 @@ Json answer(int status, const std::string &body, Json headers = Json::object()) 
 }
 
 Json refusal(int status, const std::string &code, Json headers = Json::object()) {
-  return answer(status, "<Error><Code>" + code + "</Code><Message>so it is</Message></Error>",
+  return answer(status, "<Error><Code>" + code + "</Code><Message>so it is.</Message></Error>",
                 std::move(headers));
 }
 
@@ -230,7 +230,7 @@ void refusals_of_s3_say_what_to_do(void **) {
   for (const Case &one :
        {Case{refusal(403, "AccessDenied"), Code::access, "docs/object-stores.md"},
         Case{refusal(403, "SignatureDoesNotMatch"), Code::access, "secret key"},
-        Case{refusal(404, "NoSuchBucket"), Code::not_found, "make the bucket"},
+        Case{refusal(404, "NoSuchBucket"), Code::not_found, "so it is; make the bucket"},
         Case{refusal(403, "InvalidObjectState"), Code::state, "restore"},
         Case{refusal(400, "KMS.DisabledException"), Code::access, "sse_kms_key_id"},
         Case{refusal(507, "XMinioStorageFull"), Code::full, "make room"},

@@ -195,7 +195,9 @@ std::string summary_text(const RunSummary &summary, const Terminal &terminal) {
   if (!summary.checkpoint.empty()) {
     const std::string id = printable(summary.checkpoint);
     add_fact(out, "Checkpoint", id + " at step " + std::to_string(summary.checkpoint_steps));
-    add_fact(out, "Stored in", printable(summary.checkpoint_path));
+    const bool in_bucket = summary.checkpoint_path.empty();
+    add_fact(out, in_bucket ? "Fetch it" : "Stored in",
+             in_bucket ? "det checkpoints get " + id : printable(summary.checkpoint_path));
     add_fact(
         out, "Load it",
         "C       det_checkpoint_reader_open(checkpoint, \"" + id + "\", NULL, &restore, &err)");
