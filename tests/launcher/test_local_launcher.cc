@@ -100,7 +100,7 @@ void leader_has_a_session_of_its_own_and_default_signals(void **) {
 void ctrl_c_of_the_supervisor_does_not_reach_a_child_that_begins(void **) {
   Launching here(20);
   const pid_t group = getpgrp();
-  assert_int_equal(setpgid(0, 0), 0);
+  if (group != getpid()) assert_int_equal(setpgid(0, 0), 0);  // Meson starts tests as leaders
   void (*const before)(int) = signal(SIGINT, [](int) {});
   std::atomic<bool> enough = false;
   std::thread terminal([&] {
@@ -113,7 +113,7 @@ void ctrl_c_of_the_supervisor_does_not_reach_a_child_that_begins(void **) {
   for (const LaunchedExit &exit : here.wait_for_exits(20))
     assert_exit(exit, exit.trial_id, Kind::exited, 7);
   signal(SIGINT, before);
-  setpgid(0, group);
+  if (group != getpid()) setpgid(0, group);
 }
 
 void only_standard_files_are_open(void **) {
