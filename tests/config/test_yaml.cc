@@ -247,7 +247,7 @@ void a_slip_is_told_with_its_line_and_column(void **) {
       {"a: %d\n", "line 1, column 4: '%d' must be in quotes"},
       {"a: !x!y z\n", "line 1, column 4: '!x!y z' must be in quotes"},
       {"a: |x\n  b\n", "line 1, column 4: '|x' must be in quotes"},
-      {"a: \"C:\\dir\"\n", "line 1, column 7: there is no such escape"},
+      {"a: \"C:\\dir\"\n", "line 1, column 7: this escape is unknown"},
       {"a: \"\\xZZ\"\n", "line 1, column 7: \\x, \\u and \\U are followed by"},
       {"a: [1, 2\nb: 3\n",
        "line 2, column 2: the list that begins in line 1, column 4 needs a ','"},

@@ -120,7 +120,7 @@ void test_wrong_metrics_are_refused(void **) {
   refuse("Recall", {{"class_id", 3}}, "is of the class 3; the prediction has 3", rows);
   refuse("AUC", {{"multi_label", true}}, "'num_labels' is given", rows);
   refuse("AUC", {{"multi_label", true}, {"num_labels", 2}}, "is of 2 labels", rows);
-  refuse("AUC", {{"multi_label", true}, {"num_labels", INT64_MAX}}, "too much to be counted", rows);
+  refuse("AUC", {{"multi_label", true}, {"num_labels", INT64_MAX}}, "too many to count", rows);
   refuse("MeanIoU", {{"num_classes", INT64_MAX}}, "'num_classes' is above 4096", rows);
   refuse("AUC", {{"label_weights", {1, 2}}}, "is of 2 labels with weights", rows);
   refuse("AUC", {{"thresholds", {-1}}}, "'thresholds' must be from 0 to 1", rows);
