@@ -17,8 +17,15 @@ def pause_is_seen_and_the_trial_leaves_in_order(store):
     assert process.communicate()[0] == "preempted\n" and process.returncode == 0
     assert store.lines("ls")[0]["state"] == "PAUSED"
     shown = store.run("show", trial)
-    assert f"DET_TRIAL_ID={trial}" in shown and "Operations" not in shown, shown  # it has no search
+    assert f"DET_TRIAL_ID={trial}" in shown and "Operations" in shown, shown
     assert store.lines("checkpoints", trial)[0]["steps_completed"] == 1
+
+
+@test
+def a_trial_without_a_search_has_no_operations_to_show(store):
+    store.run("trial", "--", "true")
+    shown = store.run("show", "1")
+    assert "Runs" in shown and "Operations" not in shown, shown
 
 
 @test

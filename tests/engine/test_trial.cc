@@ -1,4 +1,7 @@
 // One run after the other of one trial.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <limits>
 
 #include "core/engine/runs/lifecycle.h"
@@ -123,6 +126,28 @@ void a_trial_that_runs_is_not_started_again(void **) {
   assert_int_equal(static_cast<int>(code_of([&] { home.resume(1); }, &message)),
                    static_cast<int>(Code::state));
   assert_true(contains(message, "this process already runs it"));
+}
+
+void a_trial_that_another_process_runs_names_that_process(void **) {
+  const Home home;
+  int ready[2];
+  assert_int_equal(pipe(ready), 0);
+  const pid_t other = fork();
+  if (other == 0) {
+    const auto run = home.start();
+    if (write(ready[1], "", 1) == 1) pause();
+    _exit(1);
+  }
+  char byte;
+  assert_int_equal(read(ready[0], &byte, 1), 1);
+  std::string message;
+  assert_int_equal(static_cast<int>(code_of([&] { home.resume(1); }, &message)),
+                   static_cast<int>(Code::state));
+  assert_true(contains(message, "it is being run by process " + std::to_string(other)));
+  kill(other, SIGKILL);
+  waitpid(other, nullptr, 0);
+  close(ready[0]);
+  close(ready[1]);
 }
 
 void a_run_given_up_without_an_end_can_be_started_again(void **) {
@@ -264,6 +289,7 @@ int test_trial() {
       cmocka_unit_test(an_external_id_finds_its_trial_again),
       cmocka_unit_test(an_unknown_trial_is_not_found),
       cmocka_unit_test(a_trial_that_runs_is_not_started_again),
+      cmocka_unit_test(a_trial_that_another_process_runs_names_that_process),
       cmocka_unit_test(a_run_given_up_without_an_end_can_be_started_again),
       cmocka_unit_test(a_completed_operation_ends_the_trial),
       cmocka_unit_test(only_a_larger_length_is_new_work),
