@@ -334,7 +334,7 @@ def test_a_cell_that_is_run_twice_makes_two_runs(det: Det) -> None:
         try:
             exec(cell, names)
         except RuntimeError as refused:
-            assert "close its other" in str(refused), refused
+            assert "close that core first" in str(refused), refused
         names["name"] = None
         exec(cell, names)
         exec(cell, names)

@@ -356,7 +356,7 @@ def test_what_cannot_be_shown_is_told(store: pathlib.Path, det: Det) -> None:
     with core.init() as context:
         context.train.report_training_metrics(1, {"loss": 1})
     assert "experiment 7" in det("tensorboard", "7", status=3)
-    assert "no id" in det("tensorboard", "x", status=2)
+    assert "is not an ID" in det("tensorboard", "x", status=2)
     assert "no experiment is given" in det("tensorboard", "--", "--port", "1", status=2)
 
 

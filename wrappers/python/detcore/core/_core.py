@@ -34,16 +34,7 @@ class Core:
         _refuse_beside_the_store_of_a_parent()
         job = None if distributed is None else distributed._open_job("core.init")
         self.process: int = os.getpid()
-        try:
-            self._core = interruptible(lambda: _opened(options_json, job))
-        except StateError as refused:
-            if f"process {self.process} " not in refused.message:
-                raise
-            raise StateError(
-                refused.message.partition(";")[0]
-                + ", which is this one: close its other core.Context first",
-                code=refused.code,
-            ) from None
+        self._core = interruptible(lambda: _opened(options_json, job))
         self.is_open = True
         self.has_store: bool = b'"master":"http' not in library.det_info_json(self.view("info"))
         _cores.add(self)
