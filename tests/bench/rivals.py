@@ -122,8 +122,8 @@ def main():
     package = Path(__file__).resolve().parents[2] / "wrappers/python"
     mine = {"LD_LIBRARY_PATH": str(libraries), "PYTHONPATH": str(package)}
     attempt("detcore", sys.executable, DETCORE,
-            ["sh", "-c", f"{prefix}/bin/det sync >/dev/null; {prefix}/bin/det ls --json | grep -o 'state[^,]*';"
-             f"echo $({prefix}/bin/det metrics 1 loss --csv | tail -n +2 | wc -l) reports"], mine)
+            ["sh", "-c", f"{prefix}/bin/det sync >/dev/null; echo $({prefix}/bin/det ls | awk 'NR == 2 {{ print $4 }}')"
+             f" $({prefix}/bin/det metrics 1 loss --csv | tail -n +2 | wc -l) reports"], mine)
     for name, text, look in (("MLflow", MLFLOW, MLFLOW_LOOK), ("W&B, offline", WANDB, WANDB_LOOK),
                              ("Optuna", OPTUNA, OPTUNA_LOOK)):
         attempt(name, others, text, [others, "-c", look], {})
