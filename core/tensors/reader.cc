@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -356,8 +355,8 @@ const Reader::Entry &Reader::expect(const Tensor &wanted) const {
   if (entry == nullptr) {
     constexpr size_t most_names = 5;
     std::string names;
-    for (const Entry &one : entries_ | std::views::take(most_names))
-      names += (names.empty() ? "" : ", ") + quoted_name(one.name);
+    for (size_t i = 0; i < std::min(entries_.size(), most_names); ++i)
+      names += (names.empty() ? "" : ", ") + quoted_name(entries_[i].name);
     if (entries_.size() > most_names) names += ", ...";
     throw Error(Code::not_found, "reading tensor " + quoted_name(wanted.name) + ": not found in " +
                                      described_ +
