@@ -48,7 +48,7 @@ Next commands:
   det best 1                  the best trial, its checkpoint, and how to load it
   det show $best                  its hyperparameters, runs and checkpoints
   det logs $best                  what it printed
-  det plot $best $(printf %-16s $metric)another plot
+  det plot $best $(printf %-17s $metric)another plot
   det --help                  everything else
 END
 [ $search = nn/adaptive.yaml ] || echo "To do the same with a convolutional network, in C++: ./run cnn"
