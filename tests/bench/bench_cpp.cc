@@ -2,12 +2,11 @@
 // turns in one run, so that what else the machine does hits them alike.
 #include <det/core.hpp>
 
-#include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <vector>
 
 #include "tests/bench/measure.h"
+#include "tests/bench/row.h"
 #include "tests/temporary_directory.h"
 
 namespace {
@@ -15,12 +14,10 @@ namespace {
 using namespace bench;
 
 constexpr int turns = 400, calls_a_turn = 1000;
-constexpr double budget = 1.02;
+constexpr double goal = 1.02;
 
-// Nanoseconds a call, of the quieter half of the turns.
-double typical(std::vector<int64_t> &times) {
-  std::sort(times.begin(), times.end());
-  return static_cast<double>(times[times.size() / 4]) / calls_a_turn;
+double seconds_a_call(std::vector<int64_t> &times) {
+  return static_cast<double>(distribution(times).median) / 1e9 / calls_a_turn;
 }
 
 template <class Call>
@@ -40,8 +37,7 @@ void compare(const char *name, InC in_c, InCpp in_cpp, Between between) {
     if (i % 2 == 1) c.push_back(time_turn(in_c));
     between();
   }
-  const double c_ns = typical(c), cpp_ns = typical(cpp);
-  std::printf("  %-32s %9.2f %9.2f %9.3f %9.2f\n", name, c_ns, cpp_ns, cpp_ns / c_ns, budget);
+  bench_row(name, seconds_a_call(cpp), "the call in C", seconds_a_call(c), "s", goal);
 }
 
 }  // namespace
@@ -60,9 +56,8 @@ int main() {
   det_error err = DET_ERROR_INIT;
   int64_t step = 0;
   double sum = 0;
-  std::printf("In ns a call: %20s %9s %9s %9s\n", "C", "C++", "ratio", "budget");
   compare(
-      "report of 4 values",
+      "C++: a report of 4 values",
       [&] {
         const auto x = static_cast<double>(++step);
         const det_metric values[] = {
@@ -78,7 +73,7 @@ int main() {
       [&] { train.flush(); });
   const auto nothing = [] {};
   compare(
-      "should_preempt",
+      "C++: should_preempt",
       [&] {
         const det_status status = det_preempt_should_preempt(preempt.capi(), &err);
         check(status, err);
@@ -86,10 +81,10 @@ int main() {
       },
       [&] { sum += preempt.should_preempt(); }, nothing);
   compare(
-      "trial id", [&] { sum += static_cast<double>(det_info_trial_id(info.capi())); },
+      "C++: trial id", [&] { sum += static_cast<double>(det_info_trial_id(info.capi())); },
       [&] { sum += static_cast<double>(info.trial_id()); }, nothing);
   compare(
-      "hyperparameter", [&] { sum += det_info_hparam_double(info.capi(), "rate", 0); },
+      "C++: a hyperparameter", [&] { sum += det_info_hparam_double(info.capi(), "rate", 0); },
       [&] { sum += hparams.get<double>("rate", 0); }, nothing);
   core.close();
   return sum > 0 ? 0 : 1;

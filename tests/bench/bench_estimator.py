@@ -21,7 +21,6 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 TURNS = 15
 WARM, BATCHES = 20, 200
 RECORDS = 16
-BUDGET_US, BUDGET_ORIGINAL = 50, 5
 CONFIG = {
     "searcher": {"name": "single", "metric": "loss", "max_length": {"batches": 9999}},
     "hyperparameters": {"global_batch_size": RECORDS},
@@ -42,6 +41,7 @@ except ImportError as missing:
     sys.exit(0)
 import numpy as np
 import original_trials
+from row import row
 
 IMAGES = np.random.default_rng(1).random((RECORDS * 64, 784), dtype=np.float32)
 LABELS = np.arange(RECORDS * 64) % 10
@@ -165,11 +165,10 @@ def main():
             turns = [
                 [plain(), *(of_trial(train) for train in trials if train)] for _ in range(TURNS)
             ]
-    alone = statistics.median(turn[0] for turn in turns)
-    added = [statistics.median(turn[i] - turn[0] for turn in turns) for i in range(len(turns[0]))]
-    print(f"a batch: TensorFlow {alone:.0f} us; ours {added[1]:+.0f} us (budget {BUDGET_US})")
+    alone, ours, *theirs = (statistics.median(times) / 1e6 for times in zip(*turns))
+    row("Estimator: CPU of a batch", ours, "train()", alone)
     if theirs:
-        print(f"a batch: the original {added[2]:+.0f} us (budget {BUDGET_ORIGINAL} x ours)")
+        row("Estimator: CPU of a batch", ours, "determined 0.24.0", theirs[0])
 
 
 if __name__ == "__main__":

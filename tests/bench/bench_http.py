@@ -11,9 +11,10 @@ import subprocess
 import sys
 import time
 
+from row import row
 from upstream import install_upstream
 
-BUDGET = 20_000
+GOAL = 1
 WINDOWS = (1, 8, 16, 32)
 SECONDS = 2
 
@@ -63,12 +64,9 @@ def main(server, program, folder):
             told = subprocess.run(asked, stdout=subprocess.PIPE, text=True, check=True).stdout
             rivals["upstream's session"] = float(told)
         serving.stdin.close()
-    print(f"Reports a second over HTTP, budget {BUDGET} with the right window")
     for window, rate in (line.split() for line in lines.splitlines()):
-        ratios = "   ".join(f"{float(rate) / rival:5.1f} x {name}" for name, rival in rivals.items())
-        print(f"  {window:>2} under way {float(rate):9.0f}   {ratios}")
-    for name, rate in rivals.items():
-        print(f"  {name:20} {rate:7.0f}")
+        for name, rival in rivals.items():
+            row(f"reports over HTTP, {window} under way", float(rate), name, rival, "reports/s", GOAL)
 
 
 if __name__ == "__main__":

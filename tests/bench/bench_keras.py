@@ -25,8 +25,6 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 TURNS = 15
 SAVES = 40
 STARTS = 5
-BUDGET_US, BUDGET_CHECKPOINT, BUDGET_START = 50, 1.1, 0.2
-BUDGET_ORIGINAL = 5
 
 VENV = pathlib.Path(os.environ.get("DETCORE_VENV_INTEGRATIONS", ROOT / ".venv-integrations"))
 if VENV.exists() and pathlib.Path(sys.prefix) != VENV:
@@ -40,6 +38,7 @@ except ImportError as missing:
     print(f"keras: left out: {missing}")
     sys.exit(0)
 import original_trials
+from row import row
 
 
 def plain(of_arrays):
@@ -76,16 +75,15 @@ def original(definition):
     return functools.partial(original_trials.trained, trial, keras.CONFIG)
 
 
-def saved_ms(save):
-    """In milliseconds of CPU."""
+def cpu_of(save):
+    """Seconds."""
     with tempfile.TemporaryDirectory() as folder:
         before = time.process_time()
         save(pathlib.Path(folder))
-        return (time.process_time() - before) * 1e3
+        return time.process_time() - before
 
 
 def report_checkpoints(name, run):
-    """The least of all turns, of which most were disturbed by nothing."""
     ours = keras.trained(keras.Adam, run, 1)
     saves = {
         "save_weights": lambda path: ours._model.save_weights(str(path / "weights")),
@@ -94,17 +92,12 @@ def report_checkpoints(name, run):
     if (train := original(keras.AdamDefinition)) is not None:
         theirs = train(1)
         saves["original"] = theirs._save_checkpoint
-    turns = [[saved_ms(save) for save in saves.values()] for _ in range(SAVES)]
-    least = dict(zip(saves, map(min, zip(*turns))))
-    alone = least.pop("save_weights")
-    text = ", ".join(f"{whose} {ms:.1f} ms: {ms / alone:.2f} x" for whose, ms in least.items())
-    print(
-        f"{name:8} a checkpoint: save_weights {alone:.1f} ms; {text} (budget {BUDGET_CHECKPOINT})"
-    )
-
-
-def added(turns, trial, figure):
-    return statistics.median(turn[trial][figure] - turn[0][figure] for turn in turns)
+    turns = [[cpu_of(save) for save in saves.values()] for _ in range(SAVES)]
+    medians = dict(zip(saves, map(statistics.median, zip(*turns))))
+    what = f"Keras: CPU of a checkpoint, {name}"
+    row(what, medians["ours"], "save_weights()", medians["save_weights"], goal=1.1)
+    if "original" in medians:
+        row(what, medians["ours"], "determined 0.33.0", medians["original"])
 
 
 def report_batches(name, trials):
@@ -112,14 +105,14 @@ def report_batches(name, trials):
     turns = [
         [plain(of_arrays), *(of_trial(train, of_arrays) for train in trials)] for _ in range(TURNS)
     ]
-    alone = statistics.median(turn[0][0] for turn in turns)
-    ours = added(turns, 1, 0)
-    print(f"{name:8} a batch: Keras {alone:.0f} us; ours {ours:+.0f} us (budget {BUDGET_US})")
-    if len(trials) > 1:
-        theirs = added(turns, 2, 0)
-        print(f"{name:8} a batch: the original {theirs:+.0f} us (budget {BUDGET_ORIGINAL} x ours)")
-    start = added(turns, 1, 1)
-    print(f"{name:8} to the first batch: {start:+.3f} s beside fit() (budget {BUDGET_START})")
+    # Of plain Keras and each trial the CPU of a batch, and the time to the first one.
+    medians = [[statistics.median(column) for column in zip(*of_one)] for of_one in zip(*turns)]
+    (alone, fit), (ours, start), *theirs = medians
+    what = f"Keras: CPU of a batch of {name}"
+    row(what, ours / 1e6, "fit()", alone / 1e6)
+    if theirs:
+        row(what, ours / 1e6, "determined 0.33.0", theirs[0][0] / 1e6)
+    row(f"Keras: to the first batch of {name}", start, "fit()", fit)
 
 
 def seconds_to_first_batch(how):
@@ -132,11 +125,8 @@ def seconds_to_first_batch(how):
 
 def report_start():
     turns = [[seconds_to_first_batch(how) for how in ("plain", "trial")] for _ in range(STARTS)]
-    alone, ours = map(min, zip(*turns))
-    print(
-        f"process  to the first batch: Keras {alone:.2f} s; ours {ours - alone:+.2f} s (budget "
-        f"{BUDGET_START})"
-    )
+    alone, ours = map(statistics.median, zip(*turns))
+    row("Keras: a process up to its first batch", ours, "a process with fit()", alone)
 
 
 def main():

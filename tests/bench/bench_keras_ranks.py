@@ -25,8 +25,9 @@ from detcore.keras._controller import Controller
 from detcore.trial import Environment
 from detcore.trial._horovod import join_ranks
 from keras_definition import Workloads, loss, np, tf
+from row import row
 
-TURNS, RANKS, WARM, BUDGET = 3, 2, 30, 0.95
+TURNS, RANKS, WARM = 3, 2, 30
 layers = tf.keras.layers
 
 
@@ -123,17 +124,11 @@ def timed(name, ranks, variables):
 
 def report(name, ways):
     turns = [{way: timed(name, *given) for way, given in ways.items()} for _ in range(TURNS)]
-
-    def speed_over(way, other):
-        ratio = statistics.median(turn[way][0] / turn[other][0] for turn in turns)
-        return f"{ratio:.2f} x {other}"
-
-    for way in ways:
-        speed, cpu = (statistics.median(turn[way][n] for turn in turns) for n in (0, 1))
-        compared = speed_over(way, "one process")
-        if way == "two ranks" and "Horovod" in ways:
-            compared += f", {speed_over(way, 'Horovod')} (budget {BUDGET})"
-        print(f"{name} {way:11} {speed:6.0f} records/s, {cpu:5.2f} ms of CPU a batch; {compared}")
+    speeds, cpus = ({way: statistics.median(turn[way][of] for turn in turns) for way in ways} for of in (0, 1))
+    for rival, goal in (("one process", 0), ("Horovod", 0.95)):
+        if rival in ways:
+            row(f"Keras: {name} over two ranks", speeds["two ranks"], rival, speeds[rival], "records/s", goal)
+            row(f"Keras: CPU of a batch of {name} over two ranks", cpus["two ranks"] / 1e3, rival, cpus[rival] / 1e3)
 
 
 def main():

@@ -13,12 +13,13 @@ import statistics
 import subprocess
 import sys
 
+from row import row
+
 HERE = pathlib.Path(__file__).parent
 CASES = [("mlp", 1, 3000), ("mlp", 64, 500), ("mlp", 1024, 60), ("cnn", 64, 15), ("lstm", 64, 60),
          ("transformer", 16, 60)]
 GPU_CASES = [("cnn", 64, 200), ("cnn", 1024, 100), ("transformer", 16, 200), ("transformer", 256, 100)]
-BUDGET_OF_ONE_RECORD = 15e3  # nanoseconds
-BUDGET_OF_FIRST_STEP = 50e6
+RIVALS = {"torch": "PyTorch", "inductor": "torch.compile", "eager": "TensorFlow, eager", "tf": "tf.function", "xla": "XLA"}
 TURNS = 3
 
 
@@ -26,18 +27,6 @@ def output_of(*command):
     """Its numbers, or what it said as it failed."""
     run = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     return [float(number) for number in run.stdout.split()] if run.returncode == 0 else run.stderr.strip()
-
-
-def verdict(is_met):
-    return "met" if is_met else "missed"
-
-
-def memory_line(memory):
-    """`memory`: of each, in KiB, the most and what it had once it was loaded."""
-    parts = [f"{name} {most / 1024:.0f} MiB ({(most - loaded) / 1024:.0f})" for name, (most, loaded) in memory.items()]
-    ours, *rivals = (most for most, _ in memory.values())
-    is_met = all(ours <= rival for rival in rivals)
-    return "memory: " + ", ".join(parts) + (f"; budget the least: {verdict(is_met)}" if rivals else "")
 
 
 def measure(ours, rivals):
@@ -59,12 +48,10 @@ def measure(ours, rivals):
     return {name: statistics.median(times) for name, times in turns.items()}, statistics.median(firsts), memory
 
 
-def time_line(model, batch, times):
-    ours, *rivals = times.values()
-    line = f"{model:11} at {batch:4}: {ours / 1e3:9.1f} us"
-    for rival, time in list(times.items())[1:]:
-        line += f"   {rival} {time / 1e3:9.1f} us ({ours / time:5.2f} x)"
-    return line + (f"   budget 1 x the best: {verdict(ours <= min(rivals))}" if rivals else "")
+def print_rows(what, times):
+    ours = times.pop("ours")
+    for rival, time in times.items():
+        row(what, ours / 1e9, RIVALS[rival], time / 1e9, goal=1)
 
 
 def on_processors(steps, python, torch_python):
@@ -73,15 +60,16 @@ def on_processors(steps, python, torch_python):
         asked = model, batch, count
         rivals = {name: (its, HERE / "nn_rivals.py", name, *asked) for name, its in pythons.items()}
         times, first, memory = measure((steps, *asked), rivals)
-        line = time_line(model, batch, times)
-        if batch == 1:
-            line += f", 15 us: {verdict(times['ours'] <= BUDGET_OF_ONE_RECORD)}"
-        print(f"{line}; first step after {first / 1e6:.1f} ms, budget 50 ms: {verdict(first <= BUDGET_OF_FIRST_STEP)}")
-        print(" " * 19 + memory_line(memory), flush=True)
+        what = f"layers: a step of the {model}, {batch} records"
+        print_rows(what, times)
+        print(f"{what}: the first one ends after {first / 1e6:.1f} ms (goal: at most 50 ms)")
+        print(f"{what}: memory", ", ".join(
+            f"{name} {most / 1024:.0f} MiB ({(most - loaded) / 1024:.0f} after loading)"
+            for name, (most, loaded) in memory.items()), flush=True)
 
 
 def on_gpu(steps, torch_python):
-    """In 16 bits, against PyTorch, whose compiled steps are the budget."""
+    """In 16 bits, against PyTorch, whose compiled steps are the goal."""
     # Of the build that NN_STEPS is of, unless another one is named.
     library = pathlib.Path(steps).resolve().parents[2] / "wrappers/nn/cuda/libdetnn-cuda.so.0"
     if library.exists():
@@ -94,7 +82,7 @@ def on_gpu(steps, torch_python):
         asked = model, batch, count, *way
         rivals = {name: (torch_python, HERE / "nn_rivals.py", name, *asked) for name in ("torch", "inductor")}
         times, _, _ = measure((steps, *asked), rivals)
-        print(f"GPU, bfloat16: {time_line(model, batch, times)}", flush=True)
+        print_rows(f"layers on a GPU, bfloat16: a step of the {model}, {batch} records", times)
 
 
 def main(steps, python=sys.executable, torch_python=sys.executable):

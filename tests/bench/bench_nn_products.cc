@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "tests/bench/measure.h"
+#include "tests/bench/row.h"
 #include "wrappers/nn/arithmetic/random_stream.h"
 #include "wrappers/nn/backend.h"
 #include "wrappers/nn/onednn/onednn_primitive.h"
@@ -14,7 +15,7 @@ using namespace det::nn;
 
 namespace {
 
-constexpr double budget = 0.9;  // of oneDNN's speed
+constexpr double goal = 1 / 0.9;  // of oneDNN's speed
 constexpr int turns = 7;
 const auto context = std::make_shared<OnednnContext>(0);
 
@@ -92,10 +93,7 @@ void compare(const std::string &name, const std::vector<Primitive> &primitives,
   }
   const auto our_time = static_cast<double>(bench::distribution(ours).median);
   const auto their_time = static_cast<double>(bench::distribution(theirs).median);
-  const double ratio = their_time / our_time;
-  std::printf("%-40s %9.1f us   oneDNN %9.1f us   %5.2f x its speed   budget %.1f: %s\n",
-              name.c_str(), our_time / 1e3, their_time / 1e3, ratio, budget,
-              ratio >= budget ? "met" : "missed");
+  bench_row(name.c_str(), our_time / 1e9, "oneDNN's primitives", their_time / 1e9, "s", goal);
 }
 
 // oneDNN's fully connected layer: the same as a dense one, with its bias.
@@ -213,12 +211,12 @@ void compare_loops(const std::string &name, const std::vector<Primitive> &primit
                        for (const Primitive &primitive : primitives) primitive.run();
                      }).median);
   }
-  const auto time = [](std::vector<int64_t> &times) {
-    return static_cast<double>(bench::distribution(times).median) / 1e3;
+  const auto print_beside = [&](const char *rival, std::vector<int64_t> &times) {
+    bench_row(name.c_str(), static_cast<double>(bench::distribution(ours).median) / 1e9, rival,
+              static_cast<double>(bench::distribution(times).median) / 1e9, "s", 0);
   };
-  std::printf("%-40s %9.1f us   plain loops %9.1f us", name.c_str(), time(ours), time(plains));
-  if (!primitives.empty()) std::printf("   oneDNN %9.1f us", time(theirs));
-  std::printf("\n");
+  print_beside("plain loops", plains);
+  if (!primitives.empty()) print_beside("oneDNN's primitives", theirs);
 }
 
 MemoryDesc plain_of(const Shape &dims, dnnl::memory::format_tag tag) {

@@ -11,10 +11,11 @@
 
 #include "tests/bench/measure.h"
 #include "tests/bench/nn_models.h"
+#include "tests/bench/row.h"
 
 namespace {
 
-constexpr double budget_of_two = 1.7;
+constexpr double goal_of_two = 1.7;
 constexpr int turns = 9;
 
 double seconds_of(const std::function<void()> &step, int steps) {
@@ -30,11 +31,6 @@ double seconds_of(const std::function<void()> &step, int steps) {
   return static_cast<double>(bench::distribution(times).median) / 1e9;
 }
 
-double median(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
-
 void compare(const det::DistributedView &job, const char *name, int64_t batch, int steps) {
   const bench::TrainedCase alone = bench::make_trained_case(name, batch);
   const bench::TrainedCase together = bench::make_trained_case(name, batch);
@@ -48,17 +44,16 @@ void compare(const det::DistributedView &job, const char *name, int64_t batch, i
     }
     all.push_back(seconds_of([&] { ranks.train_on_batch(together.records); }, steps));
   }
-  double records = 1 / median(one);  // of all ranks alone
+  double records = 1 / bench::median(one);  // of all ranks alone
   MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   if (job.rank() != 0) return;
   const double seconds_alone = job.size() / records;
-  const double times = job.size() * seconds_alone / median(all);
-  std::printf("%-11s at %4lld a rank: alone %9.1f us, %d ranks %9.1f us: %5.2f times the records",
-              name, static_cast<long long>(batch), seconds_alone * 1e6, job.size(),
-              median(all) * 1e6, times);
-  if (job.size() == 2)
-    std::printf("   budget %.1f: %s", budget_of_two, times >= budget_of_two ? "met" : "missed");
-  std::printf("\n");
+  const std::string what = std::string("a step of ") + name + " over " +
+                           std::to_string(job.size()) + " ranks, " + std::to_string(batch) +
+                           " records each";
+  bench_row(what.c_str(), job.size() * static_cast<double>(batch) / bench::median(all), "one rank",
+            static_cast<double>(batch) / seconds_alone, "records/s",
+            job.size() == 2 ? goal_of_two : 0);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from bench_checkpoint import fill  # noqa: E402
+from row import row  # noqa: E402
 from servers import object_stores  # noqa: E402
 from upstream import install  # noqa: E402
 
@@ -101,26 +102,16 @@ class Bench:
         subprocess.run(["sync", "-f", self.directory], check=True)
 
 
-def verdict(is_met):
-    return "met" if is_met else "MISSED"
-
-
 def report(title, medians, gib, small):
-    clients = list(dict.fromkeys(client for client, _ in medians))
+    rivals = [client for client in dict.fromkeys(client for client, _ in medians) if client != "detcore"]
     for direction in ("up", "down"):
-        print(f"\n{title}, {direction}\n  {'':10} {'seconds':>9} {'MiB/s':>8} {'CPU s/GiB':>10} {'peak MiB':>9}  / ours")
-        own = medians.get(("detcore", direction))
-        for client in clients:
-            seconds, processor, memory = medians[client, direction]
-            ratio = f"{seconds / own[0]:6.2f}" if own else ""
-            print(f"  {client:10} {seconds:9.3f} {gib * 1024 / seconds:8.1f} {processor / gib:10.2f} {memory:9.0f}  {ratio}")
-        if not own:
-            continue
-        for rival, budget in (("s5cmd", 1), ("awscrt", 1), ("boto3", 5 if small else 0)):
-            if budget and rival in clients:
-                ratio = medians[rival, direction][0] / own[0]
-                print(f"  {rival} / ours: {ratio:.2f} (budget {budget}: {verdict(ratio >= budget)})")
-        print(f"  memory: {own[2]:.0f} MiB (budget {MEMORY_BUDGET} MiB of buffers)")
+        seconds, processor, memory = medians["detcore", direction]
+        for rival in rivals:
+            theirs = medians[rival, direction]
+            goal = 1 / 5 if rival == "boto3" and small else 1
+            row(f"{title}, {direction}", seconds, rival, theirs[0], goal=goal)
+            row(f"{title}, {direction}: CPU of a GiB", processor / gib, rival, theirs[1] / gib)
+        print(f"{title}, {direction}: memory {memory:.0f} MiB at most (budget {MEMORY_BUDGET} MiB of buffers)")
 
 
 @contextlib.contextmanager

@@ -22,6 +22,8 @@ import tempfile
 import threading
 import time
 
+from row import row
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "wrappers" / "python"))
 
@@ -31,7 +33,6 @@ REPORTS = (10, 1)
 INTERVAL = 0.1
 PAIRS = 60
 STEPS = 40
-BUDGET_US, BUDGET_TIMES, BUDGET_SLOWER = 1000, 20, 0.5
 
 
 def threads_us(names):
@@ -163,33 +164,22 @@ def slowed(core):
     return [median_of(of_one) for of_one in zip(*ratios)]
 
 
-def verdict(is_met):
-    return "met" if is_met else "missed"
-
-
 def main():
     with tempfile.TemporaryDirectory() as home:
         os.environ.update(DET_HOME=home, XDG_DATA_HOME=home)
         from detcore import core
         with core.init() as context:
-            print("load:", *(f"{load:.1f}" for load in os.getloadavg()))
             ours, theirs = per_sample(context)
-            for count, us in ours.items():
-                print(f"a sample, of {count} in a report: {us:.0f} us of CPU   "
-                      f"budget {BUDGET_US} us: {verdict(us <= BUDGET_US)}")
-            for name, us in theirs.items():
+            for rival, us in theirs.items():
                 for count, own in ours.items():
-                    print(f"{name}: {us:.0f} us, {us / own:.1f} times that of {count} in a report   "
-                          f"budget {BUDGET_TIMES} times: {verdict(us >= BUDGET_TIMES * own)}")
+                    row(f"CPU of a sample of the profiler, {count} in a report", own / 1e6, rival, us / 1e6, goal=0.05)
             if not theirs:
                 print("psutil: not installed")
             share = ours[REPORTS[0]] / INTERVAL / 1e4
-            print(f"training at an interval of {INTERVAL} s: its samples take {share:.2f} % of a CPU   "
-                  f"budget {BUDGET_SLOWER} %: {verdict(share <= BUDGET_SLOWER)}")
+            print(f"training at an interval of {INTERVAL} s: its samples take {share:.2f} % of a CPU (goal: at most 0.5 %)")
             for what, (middle, low, high) in zip(("CPU", "time"), slowed(context)):
                 print(f"  {PAIRS} pairs took {middle:+.2f} % more {what} with it, "
                       f"between {low:+.2f} % and {high:+.2f} %")
-            print("load:", *(f"{load:.1f}" for load in os.getloadavg()))
 
 
 if __name__ == "__main__":

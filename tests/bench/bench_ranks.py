@@ -12,10 +12,11 @@ import pathlib
 import sys
 
 from bench_sockets import RANKS, run_ranks
+from row import row
 from upstream import install_upstream
 
 HERE = pathlib.Path(__file__).parent
-BUDGET = 5
+GOAL = 0.2
 
 
 def main(program, library, folder):
@@ -30,16 +31,11 @@ def main(program, library, folder):
     rival = run_ranks([*command, "determined"]) if upstream else {}
     ours = run_ranks([*command, "detcore"])
     in_c = run_ranks([program])
-    print(f"{RANKS} ranks, allgather: Python, C, ratio; upstream, ratio (budget: {BUDGET} x faster)")
     for (name, size), time in ours.items():
-        of_c = in_c["allgather", size]
-        line = f"{name:8} {size:8} B {time:10.1f} us {of_c:10.1f} us {time / of_c:6.1f} x"
+        what = f"Python: allgather of {name}, {size} bytes, {RANKS} ranks"
+        row(what, time / 1e6, "the call in C", in_c["allgather", size] / 1e6)
         if rival:
-            theirs = rival[name, size]
-            line += f" {theirs:10.1f} us {theirs / time:6.1f} x faster"
-        print(line)
-    if not rival:
-        print("upstream is not there: its ratio is left out")
+            row(what, time / 1e6, "determined 0.33.0", rival[name, size] / 1e6, goal=GOAL)
 
 
 if __name__ == "__main__":

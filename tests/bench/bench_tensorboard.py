@@ -10,9 +10,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from row import row
+
 ROOT = Path(__file__).resolve().parents[2]
 VENV = Path(os.environ.get("DETCORE_VENV", ROOT / ".venv")) / "bin/python"
-BUDGET_US = 1.0
 CALLS = 20_000
 VALUES = 1_000_000
 
@@ -30,7 +31,7 @@ def calls_of(writer):
             begin = time.perf_counter_ns()
             add(step)
             times.append(time.perf_counter_ns() - begin)
-        print(name, int(statistics.median(times)), sorted(times)[len(times) * 99 // 100])
+        print(name, int(statistics.median(times)))
 
 
 def child(which, folder):
@@ -55,24 +56,19 @@ def figures(command):
         done = subprocess.run([*command, home], env=environment, capture_output=True, text=True, check=False)
     # The histograms of an old torch do not go with a newer NumPy.
     lines = [line.split() for line in done.stdout.splitlines()]
-    return {name: (int(median) / 1e3, int(p99) / 1e3) for name, median, p99 in lines}
+    return {name: int(nanoseconds) / 1e9 for name, nanoseconds, *_ in lines}
 
 
 def main(program):
-    ours = figures([program])
-    print("on the caller's side, microseconds: median, 99 of 100")
-    for name, (median, p99) in ours.items():
-        budget = f"   budget {BUDGET_US} us: {'met' if median <= BUDGET_US else 'missed'}"
-        print(f"{name:20} {median:10.3f} {p99:10.3f}{budget if name.startswith('scalar') else ''}")
-    for which in ("detcore", "tensorboardX", "torch"):
-        theirs = figures([VENV, __file__, "--of", which])
-        label = "ours, from Python" if which == "detcore" else which
+    in_c = figures([program])
+    ours = figures([VENV, __file__, "--of", "detcore"])
+    for rival in ("tensorboardX", "torch"):
+        theirs = figures([VENV, __file__, "--of", rival])
         if not theirs:
-            print(f"{label}: not installed")
-            continue
-        for name, (median, p99) in theirs.items():
-            print(f"{name:20} {median:10.3f} {p99:10.3f}   {label}: ours in C takes "
-                  f"1/{median / ours[name][0]:.0f}")
+            print(f"{rival}: not installed")
+        for name, time in theirs.items():
+            row(f"TensorBoard, C: {name}, the caller's side", in_c[name], rival, time)
+            row(f"TensorBoard, Python: {name}, the caller's side", ours[name], rival, time)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,11 @@ inline Distribution distribution(std::vector<int64_t> &times) {
   return {times[times.size() / 2], times[times.size() * 99 / 100], times.back()};
 }
 
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
 // What reading the clock twice adds to each time.
 inline int64_t clock_cost() {
   std::vector<int64_t> times;
