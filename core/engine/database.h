@@ -93,10 +93,10 @@ class Query {
     if (statement_) connection_->give_back(std::move(statement_));
   }
 
+  // To the parameters from `first` on.
   template <class... Values>
-  void bind([[maybe_unused]] bool in_place, const Values &...values) {
-    int index = 0;
-    (bind_value(++index, values, in_place), ...);
+  void bind([[maybe_unused]] int first, [[maybe_unused]] bool in_place, const Values &...values) {
+    (bind_value(first++, values, in_place), ...);
   }
 
   bool next() { return statement_->next(); }
@@ -150,7 +150,7 @@ class Database {
   template <class... Values>
   Query query(std::string_view sql, const Values &...values) {
     Query query(*connection_, sql);
-    query.bind(false, values...);
+    query.bind(1, false, values...);
     return query;
   }
 
@@ -158,7 +158,7 @@ class Database {
   template <class... Values>
   void run(std::string_view sql, const Values &...values) {
     Query query(*connection_, sql);
-    query.bind(true, values...);
+    query.bind(1, true, values...);
     while (query.next()) {
     }
   }

@@ -105,6 +105,50 @@ void a_conflict_is_found_when_another_connection_wrote(void **) {
   assert_int_equal(deliver(*run, {metrics(2, "training", 7, {{"loss", 8}})}).conflicts.size(), 1);
 }
 
+void a_conflict_is_found_within_a_delivery(void **) {
+  const Home home;
+  const auto run = home.start();
+  const Delivery delivery =
+      deliver(*run, {metrics(1, "gpu", 1, {{"load", 1}}), metrics(2, "gpu", 5, {{"load", 5}}),
+                     metrics(3, "gpu", 1, {{"load", 2}})});
+  assert_int_equal(delivery.conflicts.size(), 1);
+  assert_int_equal(home.count("SELECT COUNT(*) FROM metrics"), 2);
+}
+
+void a_conflict_is_found_behind_a_rollback_of_the_same_delivery(void **) {
+  const Home home;
+  auto run = home.start();
+  deliver(*run, {metrics(1, "training", 10, {{"a", 1}}), metrics(2, "training", 15, {{"a", 1}})});
+  run->end_run(engine::RunEnd::ok);
+  run = home.resume(1);
+  const Delivery delivery =
+      deliver(*run, {metrics(1, "training", 20, {{"a", 2}}), metrics(2, "gpu", 10, {{"a", 2}}),
+                     metrics(3, "training", 20, {{"a", 3}})});
+  assert_int_equal(delivery.conflicts.size(), 1);
+  assert_string_equal(home.text(surviving).c_str(), "1training10 2training20 2gpu10");
+}
+
+void many_reports_are_stored_in_order(void **) {
+  const Home home;
+  const auto run = home.start();
+  const std::string large = R"({"a": ")" + std::string(300'000, 'x') + R"("})";
+  std::vector<Report> reports;
+  for (uint64_t i = 1; i <= 100; ++i) {
+    const auto step = static_cast<int64_t>(i);
+    if (i == 40) reports.push_back(metrics_json(i, "training", step, large, R"([{"b": 1}])"));
+    else if (i == 50) reports.push_back(metrics(i, "validation", step, {{"a", 1}}));
+    else reports.push_back(metrics(i, "training", step, {{"a", static_cast<double>(i)}}));
+  }
+  deliver(*run, reports);
+  assert_int_equal(home.count("SELECT COUNT(*) FROM metrics WHERE id=steps"), 100);
+  assert_int_equal(home.count("SELECT COUNT(*) FROM metrics WHERE metrics='{\"a\":' || steps || "
+                              "'.0}' AND batches IS NULL"),
+                   98);
+  assert_int_equal(home.count("SELECT steps FROM metrics WHERE batches='[{\"b\":1}]'"), 40);
+  assert_int_equal(home.count("SELECT length(metrics) FROM metrics WHERE steps=40"), 300'008);
+  assert_int_equal(home.count("SELECT steps FROM metrics WHERE metric_group='validation'"), 50);
+}
+
 void batches_given_twice_are_a_conflict(void **) {
   const Home home;
   const auto run = home.start();
@@ -243,6 +287,9 @@ int test_report_writer() {
       cmocka_unit_test(another_value_is_a_conflict_and_the_rest_is_stored),
       cmocka_unit_test(a_conflict_is_found_across_deliveries_and_earlier_steps),
       cmocka_unit_test(a_conflict_is_found_when_another_connection_wrote),
+      cmocka_unit_test(a_conflict_is_found_within_a_delivery),
+      cmocka_unit_test(a_conflict_is_found_behind_a_rollback_of_the_same_delivery),
+      cmocka_unit_test(many_reports_are_stored_in_order),
       cmocka_unit_test(batches_given_twice_are_a_conflict),
       cmocka_unit_test(a_report_that_cannot_be_read_does_not_stop_the_others),
       cmocka_unit_test(the_last_status_and_progress_stay),

@@ -10,6 +10,17 @@
 
 namespace det::engine {
 
+namespace {
+
+// Names are mostly plain, and need no library to be written.
+void append_quoted(std::string &out, std::string_view name) {
+  const auto is_plain = [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; };
+  if (std::ranges::all_of(name, is_plain)) out.append(1, '"').append(name).append(1, '"');
+  else out += to_wire(std::string(name));
+}
+
+}  // namespace
+
 void MetricText::read(const Report &report) {
   batches_.clear();
   is_reduced_ = false;
@@ -30,7 +41,7 @@ void MetricText::read(const Report &report) {
   for (const MetricValue &metric : report.values) {
     if (metrics_.size() > 1) metrics_ += ',';
     names_.push_back(metric.name);
-    metrics_ += quoted(metric.name);
+    append_quoted(metrics_, metric.name);
     metrics_ += ':';
     if (std::isfinite(metric.value)) {
       append_number(metrics_, metric.value);
@@ -51,13 +62,6 @@ std::optional<std::string_view> MetricText::batches() const {
 void MetricText::reduce_metrics(const Json &metrics) {
   metrics_ = to_wire(metrics);
   is_reduced_ = true;
-}
-
-const std::string &MetricText::quoted(std::string_view name) {
-  if (const auto found = quoted_.find(name); found != quoted_.end()) return found->second;
-  constexpr size_t many = 100'000;  // names that are never the same again must not fill the memory
-  if (quoted_.size() > many) quoted_.clear();
-  return quoted_.emplace(name, to_wire(std::string(name))).first->second;
 }
 
 namespace {
@@ -128,6 +132,7 @@ Repeats::Step &Repeats::last_step(std::string_view group) {
 
 void Repeats::load(std::string_view group, Step &step) {
   if (!step.loaded) {
+    rows_.insert();
     Query rows = store_.query(
         "SELECT metrics, batches IS NOT NULL FROM metrics"
         " WHERE trial_id=? AND metric_group=? AND steps=? AND archived=0 ORDER BY id",
@@ -141,6 +146,24 @@ void Repeats::load(std::string_view group, Step &step) {
   if (step.pending.empty()) return;
   add(parse_json_object(step.pending, "metrics"), step.values);
   step.pending.clear();
+}
+
+void KnownNames::add(std::string_view group, const std::vector<std::string_view> &names) {
+  auto known = known_.find(group);
+  if (known == known_.end()) known = known_.emplace(group, Names()).first;
+  Names &of_group = known->second;
+  if (std::ranges::equal(names, of_group.latest)) return;
+  constexpr size_t many = 100'000;  // names that are never the same again must not fill the memory
+  if (of_group.all.size() > many) of_group.all.clear();
+  for (const std::string_view name : names) {
+    if (of_group.all.contains(name)) continue;
+    of_group.all.emplace(name);
+    store_.run(
+        "INSERT INTO metric_names (trial_id, metric_group, name) VALUES (?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
+        trial_id_, group, name);
+  }
+  of_group.latest.assign(names.begin(), names.end());
 }
 
 namespace {
@@ -165,6 +188,7 @@ Delivery ReportWriter::deliver(const JournalKey &journal, std::span<const Report
       store(journal, report, delivery);
       stored = report.sequence;
     }
+    rows_.insert();
     if (latest_run_ && status_)
       store_.run("UPDATE trials SET status=? WHERE id=?", *status_, journal.trial_id);
     if (latest_run_ && progress_)
@@ -194,6 +218,7 @@ void ReportWriter::begin(const JournalKey &journal) {
     throw Error(Code::not_found, "storing reports: no trial " + std::to_string(journal.trial_id) +
                                      " in '" + store_.path().string() + "'");
   latest_run_ = journal.run_id >= trial.integer(0);
+  rows_.begin(journal);
   repeats_.begin(journal.trial_id);
   best_.begin(journal.trial_id);
   names_.begin(journal.trial_id);
@@ -274,17 +299,12 @@ void ReportWriter::store_metrics(const JournalKey &journal, const Report &report
   if (of_step && !archived &&
       !repeats_.admit(report.group, report.steps, text_, delivery.conflicts))
     return;
-  if (!archived)
-    for (const std::string_view name : text_.names()) names_.add(report.group, name);
-  store_.run(
-      "INSERT INTO metrics (trial_id, run_id, metric_group, steps, time, metrics, batches, "
-      "archived, rank)"
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      journal.trial_id, journal.run_id, report.group, report.steps, report.time_us, text_.metrics(),
-      text_.batches(), archived, report.rank != 0 ? report.rank : journal.rank);
+  if (!archived) names_.add(report.group, text_.names());
+  rows_.add(report, text_.metrics(), text_.batches(), archived);
   if (kind != validation || archived) return;
   // What is there already was taken out, and counts no second time.
   if (text_.is_reduced()) searched = best_.read(text_.metrics());
+  rows_.insert();
   best_.add(store_.last_id(), searched);
 }
 
@@ -297,6 +317,7 @@ void ReportWriter::roll_back(const JournalKey &journal, size_t kind, int64_t ste
       " ON CONFLICT (trial_id, run_id, kind) DO UPDATE SET steps=excluded.steps",
       journal.trial_id, journal.run_id, static_cast<int64_t>(kind), steps);
   if (journal.run_id <= 1) return;
+  rows_.insert();
   std::string group;
   for (;;) {
     {

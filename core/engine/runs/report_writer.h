@@ -18,6 +18,7 @@
 #include "core/base/text/string_hash.h"
 #include "core/engine/database.h"
 #include "core/engine/runs/best_validation.h"
+#include "core/engine/runs/metric_rows.h"
 
 namespace det::engine {
 
@@ -44,14 +45,11 @@ class MetricText {
   void drop_batches() { batches_.clear(); }
 
  private:
-  const std::string &quoted(std::string_view name);
-
   std::string metrics_;
   std::string batches_;
   std::vector<std::string> dotted_;  // names that no report has as they are
   std::vector<std::string_view> names_;
   bool is_reduced_ = false;
-  std::unordered_map<std::string, std::string, StringHash, std::equal_to<>> quoted_;
 };
 
 // Finds metrics that were reported before for the same group and step.
@@ -59,7 +57,8 @@ class MetricText {
 // and costs no look into the store.
 class Repeats {
  public:
-  explicit Repeats(Database &store) : store_(store) {}
+  // `rows`: of which some may not be in the store yet.
+  Repeats(Database &store, MetricRows &rows) : store_(store), rows_(rows) {}
 
   // Starts a delivery for a trial, inside its transaction.
   void begin(int64_t trial_id);
@@ -88,6 +87,7 @@ class Repeats {
   void load(std::string_view group, Step &step);
 
   Database &store_;
+  MetricRows &rows_;
   int64_t trial_id_ = 0;
   int64_t data_version_ = -1;
   std::unordered_map<std::string, Step, StringHash, std::equal_to<>> last_;
@@ -107,22 +107,13 @@ class KnownNames {
   // What is remembered may differ from what is stored.
   void forget() { known_.clear(); }
 
-  void add(std::string_view group, std::string_view name) {
-    auto known = known_.find(group);
-    if (known == known_.end()) known = known_.emplace(group, Names()).first;
-    if (known->second.contains(name)) return;
-    constexpr size_t many =
-        100'000;  // names that are never the same again must not fill the memory
-    if (known->second.size() > many) known->second.clear();
-    known->second.emplace(name);
-    store_.run(
-        "INSERT INTO metric_names (trial_id, metric_group, name) VALUES (?, ?, ?)"
-        " ON CONFLICT DO NOTHING",
-        trial_id_, group, name);
-  }
+  void add(std::string_view group, const std::vector<std::string_view> &names);
 
  private:
-  using Names = std::unordered_set<std::string, StringHash, std::equal_to<>>;
+  struct Names {
+    std::vector<std::string> latest;  // those of the next report are mostly the same
+    std::unordered_set<std::string, StringHash, std::equal_to<>> all;
+  };
 
   Database &store_;
   int64_t trial_id_ = 0;
@@ -133,7 +124,7 @@ class ReportWriter {
  public:
   // `store` outlives the writer and is used by nobody else during deliver().
   explicit ReportWriter(Database &store)
-      : store_(store), repeats_(store), best_(store), names_(store) {}
+      : store_(store), rows_(store), repeats_(store, rows_), best_(store), names_(store) {}
 
   // As ReportSink::deliver(), in one transaction. Throws Code::not_found for an unknown trial.
   Delivery deliver(const JournalKey &journal, std::span<const Report> reports);
@@ -152,6 +143,7 @@ class ReportWriter {
   bool is_rolled_back(size_t kind, int64_t steps) const;
 
   Database &store_;
+  MetricRows rows_;
   Repeats repeats_;
   BestValidations best_;
   KnownNames names_;
