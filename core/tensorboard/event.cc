@@ -22,12 +22,19 @@ void append_record(std::string &out, const Append &append_payload) {
   const size_t begin = out.size();
   out.append(header, '\0');
   append_payload();
-  std::string length;
-  protobuf::append_little_endian(length, uint64_t{out.size() - begin - header});
-  protobuf::append_little_endian(length, masked(crc32c(length)));
-  out.replace(begin, header, length);
   const std::string_view payload = std::string_view(out).substr(begin + header);
-  protobuf::append_little_endian(out, masked(crc32c(payload)));
+  std::string head;
+  protobuf::append_little_endian(head, uint64_t{payload.size()});
+  protobuf::append_little_endian(head, masked(crc32c(head)));
+  const uint32_t checksum = masked(crc32c(payload));
+  out.replace(begin, header, head);
+  protobuf::append_little_endian(out, checksum);
+}
+
+void begin_value(std::string &values, std::string_view tag, size_t content_size) {
+  protobuf::append_key(values, value_field, protobuf::Wire::counted);
+  protobuf::append_varint(values, protobuf::bytes_size(tag.size()) + content_size);
+  protobuf::append_bytes(values, tag_field, tag);
 }
 
 }  // namespace
@@ -39,26 +46,32 @@ void append_version_event(std::string &out, double wall_time) {
   });
 }
 
+void append_scalar(std::string &values, std::string_view tag, float number) {
+  begin_value(values, tag, 1 + sizeof number);
+  protobuf::append_float(values, simple_value, number);
+}
+
+void append_values_event(std::string &out, double wall_time, int64_t step,
+                         std::string_view values) {
+  append_record(out, [&] {
+    protobuf::append_double(out, wall_time_field, wall_time);
+    protobuf::append_whole(out, step_field, static_cast<uint64_t>(step));
+    protobuf::append_bytes(out, summary, values);
+  });
+}
+
 void append_scalar_event(std::string &out, double wall_time, int64_t step, std::string_view tag,
-                         float value) {
-  std::string content;
-  protobuf::append_float(content, simple_value, value);
-  append_value_event(out, wall_time, step, tag, content);
+                         float number) {
+  std::string value;
+  append_scalar(value, tag, number);
+  append_values_event(out, wall_time, step, value);
 }
 
 void append_value_event(std::string &out, double wall_time, int64_t step, std::string_view tag,
                         std::string_view content) {
-  append_record(out, [&] {
-    protobuf::append_double(out, wall_time_field, wall_time);
-    protobuf::append_whole(out, step_field, static_cast<uint64_t>(step));
-    const size_t value_size = protobuf::bytes_size(tag.size()) + content.size();
-    protobuf::append_key(out, summary, protobuf::Wire::counted);
-    protobuf::append_varint(out, protobuf::bytes_size(value_size));
-    protobuf::append_key(out, value_field, protobuf::Wire::counted);
-    protobuf::append_varint(out, value_size);
-    protobuf::append_bytes(out, tag_field, tag);
-    out += content;
-  });
+  std::string value;
+  begin_value(value, tag, content.size());
+  append_values_event(out, wall_time, step, value.append(content));
 }
 
 }  // namespace det::tensorboard

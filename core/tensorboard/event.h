@@ -10,8 +10,13 @@ namespace det::tensorboard {
 // The first record of every file. `wall_time` in seconds since 1970.
 void append_version_event(std::string &out, double wall_time);
 
+// Adds to the values of an event.
+void append_scalar(std::string &values, std::string_view tag, float number);
+void append_values_event(std::string &out, double wall_time, int64_t step, std::string_view values);
+
+// With one value.
 void append_scalar_event(std::string &out, double wall_time, int64_t step, std::string_view tag,
-                         float value);
+                         float number);
 
 // Any other value: `content` is one of value.h.
 void append_value_event(std::string &out, double wall_time, int64_t step, std::string_view tag,

@@ -37,6 +37,8 @@ EventWriter::EventWriter(std::shared_ptr<EventFile> file, std::shared_ptr<Logger
 template <class Append>
 void EventWriter::put(const Append &append) {
   events_.clear();
+  values_.clear();
+  scalars_ = 0;
   try {
     append();
     if (events_.empty()) return;
@@ -69,8 +71,8 @@ void EventWriter::append(const Report &report) {
   if (report.kind == ReportKind::metrics_json) {
     append_json(report);
   } else if (report.kind == ReportKind::metrics) {
-    for (const MetricValue &metric : report.values)
-      append_scalar(report, report.steps, metric.name, metric.value);
+    for (const MetricValue &metric : report.values) add_scalar(report, metric.name, metric.value);
+    append_scalars(report, report.steps);
   }
   if (report.group == "validation") append_search();
 }
@@ -98,24 +100,34 @@ void EventWriter::append_json(const Report &report) {
     for (const Json &batch : batches) {
       for (const auto &[name, value] : batch.items()) {
         per_batch.insert(name);
-        if (is_scalar(value)) append_scalar(report, step, name, scalar(value));
+        if (is_scalar(value)) add_scalar(report, name, scalar(value));
       }
-      ++step;
+      append_scalars(report, step++);
     }
   }
   const Json metrics = parse_json_object(report.text, "metrics_json");
   for (const auto &[name, value] : metrics.items())
-    if (is_scalar(value) && !per_batch.contains(name))
-      append_scalar(report, report.steps, name, scalar(value));
+    if (is_scalar(value) && !per_batch.contains(name)) add_scalar(report, name, scalar(value));
+  append_scalars(report, report.steps);
 }
 
-void EventWriter::append_scalar(const Report &report, int64_t step, std::string_view name,
-                                double value) {
+void EventWriter::add_scalar(const Report &report, std::string_view name, double value) {
   const bool of_validation = report.group == "validation";
-  const std::string tag = tag_of(name, of_validation);
-  if (!told_search_) of_validation_.try_emplace(tag, of_validation);
-  append_scalar_event(events_, static_cast<double>(report.time_us) / 1e6, step, tag,
-                      static_cast<float>(value));
+  std::vector<Tag> &tags = of_validation ? validation_tags_ : training_tags_;
+  if (tags.size() == scalars_) tags.emplace_back();
+  Tag &tag = tags[scalars_++];
+  if (tag.metric != name || tag.text.empty()) {
+    tag = {std::string(name), tag_of(name, of_validation)};
+    if (!told_search_) of_validation_.try_emplace(tag.text, of_validation);
+  }
+  append_scalar(values_, tag.text, static_cast<float>(value));
+}
+
+void EventWriter::append_scalars(const Report &report, int64_t step) {
+  if (scalars_ == 0) return;
+  append_values_event(events_, static_cast<double>(report.time_us) / 1e6, step, values_);
+  values_.clear();
+  scalars_ = 0;
 }
 
 }  // namespace det::tensorboard

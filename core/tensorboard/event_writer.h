@@ -7,6 +7,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/base/json.h"
 #include "core/base/log/log.h"
@@ -32,16 +34,25 @@ class EventWriter {
   void end(std::optional<bool> succeeded);
 
  private:
+  struct Tag {
+    std::string metric, text;
+  };
+
   template <class Append>
   void put(const Append &append);
   void append_search();
   void append(const Report &report);
   void append_json(const Report &report);
-  void append_scalar(const Report &report, int64_t step, std::string_view name, double value);
+  void add_scalar(const Report &report, std::string_view name, double value);
+  void append_scalars(const Report &report, int64_t step);  // an event of those added
 
   const std::shared_ptr<EventFile> file_;
   const std::shared_ptr<Logger> logger_;
   std::string events_;  // of the reports being written
+  std::string values_;  // of the event that comes next
+  size_t scalars_ = 0;  // in them
+  // By place in a report: the next report mostly has the same.
+  std::vector<Tag> training_tags_, validation_tags_;
   const Json config_;
   std::map<std::string, bool, std::less<>> of_validation_;  // by tag, until the search is told
   bool told_search_ = false;

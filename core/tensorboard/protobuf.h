@@ -11,7 +11,10 @@ namespace det::tensorboard {
 namespace protobuf {
 
 inline void append_little_endian(std::string &out, std::unsigned_integral auto number) {
-  for (size_t i = 0; i < sizeof number; ++i) out += static_cast<char>(number >> (8 * i) & 0xFFU);
+  char bytes[sizeof number];
+  for (size_t i = 0; i < sizeof number; ++i)
+    bytes[i] = static_cast<char>(number >> (8 * i) & 0xFFU);
+  out.append(bytes, sizeof number);
 }
 
 inline void append_varint(std::string &out, uint64_t number) {

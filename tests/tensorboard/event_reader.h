@@ -78,8 +78,10 @@ inline void read_value(std::string_view bytes, ReadEvent &event) {
   }
 }
 
-inline ReadEvent read_event(std::string_view payload) {
+// One for each value.
+inline void read_event(std::string_view payload, std::vector<ReadEvent> &events) {
   ReadEvent event;
+  std::vector<std::string_view> values;
   WireReader fields(payload);
   while (!fields.at_end()) {
     const uint64_t key = fields.varint();
@@ -91,15 +93,17 @@ inline ReadEvent read_event(std::string_view payload) {
       event.file_version = fields.counted();
     } else if (key == (5 << 3 | 2)) {
       WireReader summary(fields.counted());
-      if (summary.varint() != (1 << 3 | 2))
-        throw std::runtime_error("unexpected field in a summary");
-      read_value(summary.counted(), event);
-      if (!summary.at_end()) throw std::runtime_error("more than one value");
+      while (!summary.at_end()) {
+        if (summary.varint() != (1 << 3 | 2))
+          throw std::runtime_error("unexpected field in a summary");
+        values.push_back(summary.counted());
+      }
     } else {
       throw std::runtime_error("unexpected field in an event");
     }
   }
-  return event;
+  if (values.empty()) events.push_back(event);
+  for (const std::string_view value : values) read_value(value, events.emplace_back(event));
 }
 
 inline std::vector<ReadEvent> read_records(std::string_view bytes) {
@@ -112,7 +116,7 @@ inline std::vector<ReadEvent> read_records(std::string_view bytes) {
     const std::string_view payload = file.take(WireReader(length).fixed<uint64_t>());
     if (file.fixed<uint32_t>() != slow_masked_crc32c(payload))
       throw std::runtime_error("checksum of the payload");
-    events.push_back(read_event(payload));
+    read_event(payload, events);
   }
   return events;
 }
