@@ -1,15 +1,15 @@
 #include "core/http/date.h"
 
-#include <curl/curl.h>
-
 #include <array>
 #include <cstdio>
 #include <ctime>
 
+#include "core/http/http_library.h"
+
 namespace det::http {
 
 std::optional<int64_t> parse_date(const std::string &text) {
-  const std::time_t time = curl_getdate(text.c_str(), nullptr);
+  const std::time_t time = curl().getdate(text.c_str(), nullptr);
   if (time == -1) return std::nullopt;
   return static_cast<int64_t>(time);
 }

@@ -120,8 +120,8 @@ bool is_ok(CURLUcode code) {
 
 bool has_part(CURLU *url, CURLUPart part) {
   char *text = nullptr;
-  const CURLUcode code = curl_url_get(url, part, &text, 0);
-  curl_free(text);
+  const CURLUcode code = curl().url_get(url, part, &text, 0);
+  curl().free(text);
   return is_ok(code);
 }
 
@@ -132,13 +132,13 @@ std::string asked_of(const HttpRequest &request) {
 }
 
 void check_request(const HttpRequest &request) {
-  const std::unique_ptr<CURLU, void (*)(CURLU *)> url(curl_url(), curl_url_cleanup);
+  const std::unique_ptr<CURLU, void (*)(CURLU *)> url(curl().url(), curl().url_cleanup);
   if (!url) is_ok(CURLUE_OUT_OF_MEMORY);
   if (!request.url.starts_with("http://") && !request.url.starts_with("https://"))
     refuse("its URL must begin with http:// or https://");
   // Neither text may be repeated: where parsing fails there may be a password in it.
   if (request.url.find('\0') != std::string::npos ||
-      !is_ok(curl_url_set(url.get(), CURLUPART_URL, request.url.c_str(), 0)))
+      !is_ok(curl().url_set(url.get(), CURLUPART_URL, request.url.c_str(), 0)))
     refuse("its URL is malformed; expected http(s)://host[:port][/path]");
   if (has_part(url.get(), CURLUPART_USER) || has_part(url.get(), CURLUPART_PASSWORD))
     refuse("its URL holds a user or password; take them out and log in instead");
@@ -175,7 +175,7 @@ Error transfer_error(const Peer &peer, const std::string &asked, CURLcode code,
   const ErrorClass found = class_of(code, peer);
   return {found.code,
           "asking " + peer.name + " (" + asked +
-              "): " + tamed(detail.empty() ? curl_easy_strerror(code) : detail) + found.remedy,
+              "): " + tamed(detail.empty() ? curl().easy_strerror(code) : detail) + found.remedy,
           os_errno};
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/http/http_library.h"
 #include "core/http/message.h"
 
 namespace det::http {

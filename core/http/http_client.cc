@@ -1,7 +1,5 @@
 #include "core/http/http_client.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <initializer_list>
@@ -20,6 +18,7 @@
 #include "core/base/process/fork_guard.h"
 #include "core/base/thread.h"
 #include "core/http/failure.h"
+#include "core/http/http_library.h"
 #include "core/http/transfer.h"
 
 namespace det::http {
@@ -37,15 +36,15 @@ constexpr milliseconds look_interval{1000}, refused_pause{50};
 CURLM *make_multi(size_t spare_connections) {
   // Thread-safe since libcurl 7.84, and for the whole process.
   static const CURLcode ready = [] {
-    const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
+    const CURLcode code = curl().global_init(CURL_GLOBAL_DEFAULT);
     if (code == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();  // tried again the next time
     return code;
   }();
   if (ready != CURLE_OK)
-    throw Error(Code::internal, std::string("starting libcurl: ") + curl_easy_strerror(ready));
-  CURLM *multi = curl_multi_init();
+    throw Error(Code::internal, std::string("starting libcurl: ") + curl().easy_strerror(ready));
+  CURLM *multi = curl().multi_init();
   if (multi == nullptr) throw std::bad_alloc();
-  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(spare_connections));
+  curl().multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(spare_connections));
   return multi;
 }
 
@@ -163,7 +162,7 @@ class HttpEngine {
 
  private:
   struct MultiFree {
-    void operator()(CURLM *multi) const { curl_multi_cleanup(multi); }
+    void operator()(CURLM *multi) const { curl().multi_cleanup(multi); }
   };
 
   // What other threads want of this one.
@@ -248,7 +247,7 @@ void HttpEngine::order(Change change) {
 // Under the lock, and before the thread has seen that it is to stop.
 void HttpEngine::wake() noexcept {
   if (is_resting_) ordered_.notify_one();
-  else curl_multi_wakeup(multi_.get());
+  else curl().multi_wakeup(multi_.get());
 }
 
 void HttpEngine::submit(Exchange exchange) {
@@ -319,8 +318,8 @@ void HttpEngine::obey(Orders orders) noexcept {
 void HttpEngine::carry_on() noexcept {
   if (under_way_.empty()) return;
   int running = 0, left = 0;
-  curl_multi_perform(multi_.get(), &running);
-  while (const CURLMsg *message = curl_multi_info_read(multi_.get(), &left)) {
+  curl().multi_perform(multi_.get(), &running);
+  while (const CURLMsg *message = curl().multi_info_read(multi_.get(), &left)) {
     const CURLcode code = message->data.result;
     const Exchange exchange = under_way_.at(message->easy_handle);
     or_fail(exchange, [&] { attempt_ended(exchange, code); });
@@ -353,7 +352,7 @@ void HttpEngine::wait(milliseconds patience) noexcept {
     return;
   }
   patience = std::min(patience, look_interval);
-  if (curl_multi_poll(multi_.get(), nullptr, 0, static_cast<int>(patience.count()), nullptr) !=
+  if (curl().multi_poll(multi_.get(), nullptr, 0, static_cast<int>(patience.count()), nullptr) !=
       CURLM_OK)
     std::this_thread::sleep_for(std::min(patience, refused_pause));
 }
@@ -386,10 +385,10 @@ void HttpEngine::begin(const Exchange &exchange) {
   CURL *handle = transfer->handle();
   under_way_.emplace(handle, exchange);
   exchange->transfer = std::move(transfer);
-  const CURLMcode code = curl_multi_add_handle(multi_.get(), handle);
+  const CURLMcode code = curl().multi_add_handle(multi_.get(), handle);
   if (code == CURLM_OUT_OF_MEMORY) throw std::bad_alloc();
   if (code != CURLM_OK)
-    throw Error(Code::internal, std::string("starting a request: ") + curl_multi_strerror(code));
+    throw Error(Code::internal, std::string("starting a request: ") + curl().multi_strerror(code));
 }
 
 void HttpEngine::attempt_ended(const Exchange &exchange, CURLcode code) {
@@ -411,7 +410,7 @@ void HttpEngine::attempt_ended(const Exchange &exchange, CURLcode code) {
 // No connection stays behind where it is still under way.
 void HttpEngine::release_transfer(HttpExchange &exchange) noexcept {
   if (!exchange.transfer) return;
-  curl_multi_remove_handle(multi_.get(), exchange.transfer->handle());
+  curl().multi_remove_handle(multi_.get(), exchange.transfer->handle());
   under_way_.erase(exchange.transfer->handle());
   try {
     if (spare_.size() < options_.open_limit) spare_.push_back(std::move(exchange.transfer));

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <curl/curl.h>
-
 #include <string>
 
 #include "core/base/error.h"
+#include "core/http/http_library.h"
 
 // What libcurl has gained since 7.76: the library in use may know it though these headers do not,
 // and the other way round.
@@ -23,11 +22,11 @@ namespace det::http {
 // False where libcurl does not know the option.
 template <class Value>
 bool set_if_known(CURL *handle, CURLoption option, Value value) {
-  const CURLcode code = curl_easy_setopt(handle, option, value);
+  const CURLcode code = curl().easy_setopt(handle, option, value);
   if (code == CURLE_OUT_OF_MEMORY) throw Error(Code::no_memory, "preparing a request: no memory");
   if (code != CURLE_OK && code != CURLE_UNKNOWN_OPTION)
     throw Error(Code::unsupported, "preparing a request: libcurl refuses option " +
-                                       std::to_string(option) + ": " + curl_easy_strerror(code) +
+                                       std::to_string(option) + ": " + curl().easy_strerror(code) +
                                        "; libcurl 7.76 with OpenSSL is needed");
   return code == CURLE_OK;
 }
@@ -42,7 +41,7 @@ void set_option(CURL *handle, CURLoption option, Value value) {
 // What a transfer does without: the size of a buffer is refused while libcurl keeps one for the
 // handle, as after a stream whose connection others still use.
 inline void suggest_buffer_size(CURL *handle, CURLoption option, long size) {
-  static_cast<void>(curl_easy_setopt(handle, option, size));
+  static_cast<void>(curl().easy_setopt(handle, option, size));
 }
 
 }  // namespace det::http

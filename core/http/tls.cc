@@ -1,9 +1,5 @@
 #include "core/http/tls.h"
 
-#include <openssl/err.h>
-#include <openssl/pem.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 #include <strings.h>
 #include <unistd.h>
 
@@ -20,9 +16,9 @@ bool readable(const char *path) { return path != nullptr && access(path, R_OK) =
 // OpenSSL's own check, less the errors it leaves on the way (of a wrong signature, say): libcurl
 // would take the first of them for a broken connection.
 int verify(X509_STORE_CTX *chain, void *) {
-  ERR_set_mark();
-  const int verified = X509_verify_cert(chain);
-  ERR_pop_to_mark();
+  openssl().ERR_set_mark();
+  const int verified = openssl().X509_verify_cert(chain);
+  openssl().ERR_pop_to_mark();
   return verified;
 }
 
@@ -51,15 +47,17 @@ TlsOptions TlsOptions::from(const std::string &cert_file, const std::string &cer
 }
 
 Tls::Tls(const TlsOptions &options) : verify_(options.verify), name_(options.name) {
-  const curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
+  const curl_version_info_data *version = curl().version_info(CURLVERSION_NOW);
   default_bundle_ = readable(version->cainfo) || readable(version->capath);
   if (!verify_ || options.certificates.empty()) return;
+  const Openssl &ssl = openssl();
   const std::unique_ptr<BIO, int (*)(BIO *)> text(
-      BIO_new_mem_buf(options.certificates.data(), static_cast<int>(options.certificates.size())),
-      BIO_free);
-  while (X509 *certificate = PEM_read_bio_X509(text.get(), nullptr, nullptr, nullptr))
+      ssl.BIO_new_mem_buf(options.certificates.data(),
+                          static_cast<int>(options.certificates.size())),
+      ssl.BIO_free);
+  while (X509 *certificate = ssl.PEM_read_bio_X509(text.get(), nullptr, nullptr, nullptr))
     certificates_.emplace_back(certificate);
-  ERR_clear_error();
+  ssl.ERR_clear_error();
   if (certificates_.empty())
     throw Error(Code::invalid,
                 "reading the certificate of the master: no certificate in PEM form in it; check "
@@ -83,17 +81,18 @@ void Tls::apply(CURL *handle) {
 // Called for each new connection, before its handshake.
 CURLcode Tls::prepare_context(CURL *, void *context, void *self) {
   const Tls &tls = *static_cast<Tls *>(self);
+  const Openssl &ssl = openssl();
   auto *ssl_context = static_cast<SSL_CTX *>(context);
-  SSL_CTX_set_cert_verify_callback(ssl_context, verify, nullptr);
-  X509_STORE *trusted = SSL_CTX_get_cert_store(ssl_context);
+  ssl.SSL_CTX_set_cert_verify_callback(ssl_context, verify, nullptr);
+  X509_STORE *trusted = ssl.SSL_CTX_get_cert_store(ssl_context);
   for (const auto &certificate : tls.certificates_)
-    if (X509_STORE_add_cert(trusted, certificate.get()) != 1) return CURLE_SSL_CERTPROBLEM;
+    if (ssl.X509_STORE_add_cert(trusted, certificate.get()) != 1) return CURLE_SSL_CERTPROBLEM;
   if (tls.name_.empty()) return CURLE_OK;
-  X509_VERIFY_PARAM *checks = SSL_CTX_get0_param(ssl_context);
-  X509_VERIFY_PARAM_set_hostflags(checks, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-  if (X509_VERIFY_PARAM_set1_ip_asc(checks, tls.name_.c_str()) == 1) return CURLE_OK;
-  ERR_clear_error();
-  return X509_VERIFY_PARAM_set1_host(checks, tls.name_.data(), tls.name_.size()) == 1
+  X509_VERIFY_PARAM *checks = ssl.SSL_CTX_get0_param(ssl_context);
+  ssl.X509_VERIFY_PARAM_set_hostflags(checks, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  if (ssl.X509_VERIFY_PARAM_set1_ip_asc(checks, tls.name_.c_str()) == 1) return CURLE_OK;
+  ssl.ERR_clear_error();
+  return ssl.X509_VERIFY_PARAM_set1_host(checks, tls.name_.data(), tls.name_.size()) == 1
              ? CURLE_OK
              : CURLE_SSL_CERTPROBLEM;
 }

@@ -1,14 +1,12 @@
 // Whom to trust behind https.
 #pragma once
 
-#include <curl/curl.h>
-#include <openssl/x509.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/log/log.h"
+#include "core/http/http_library.h"
 
 namespace det::http {
 
@@ -33,7 +31,7 @@ class Tls {
 
  private:
   struct Free {
-    void operator()(X509 *certificate) const { X509_free(certificate); }
+    void operator()(X509 *certificate) const { openssl().X509_free(certificate); }
   };
 
   static CURLcode prepare_context(CURL *handle, void *context, void *self);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <new>
 
+#include "core/base/text/lower_case.h"
 #include "core/http/failure.h"
 #include "core/http/option.h"
 
@@ -26,19 +27,19 @@ int close_socket(void *, curl_socket_t socket) {
 }
 
 void append(std::unique_ptr<curl_slist, CurlFree> &list, const std::string &line) {
-  curl_slist *longer = curl_slist_append(list.get(), line.c_str());
+  curl_slist *longer = curl().slist_append(list.get(), line.c_str());
   if (longer == nullptr) throw std::bad_alloc();
   static_cast<void>(list.release());
   list.reset(longer);
 }
 
 bool names_content_type(const HttpHeader &header) {
-  return curl_strequal(header.name.c_str(), "content-type") != 0;
+  return lower_case(header.name) == "content-type";
 }
 
 long status_of(CURL *handle) {
   long status = 0;
-  curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+  curl().easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
   return status;
 }
 
@@ -50,13 +51,13 @@ long version_of(const HttpOptions &options) {
 
 std::string text_of(CURL *handle, CURLINFO info) {
   const char *text = nullptr;
-  return curl_easy_getinfo(handle, info, &text) == CURLE_OK && text != nullptr ? text : "";
+  return curl().easy_getinfo(handle, info, &text) == CURLE_OK && text != nullptr ? text : "";
 }
 
 }  // namespace
 
 Transfer::Transfer(Tls &tls, const HttpOptions &options)
-    : handle_(curl_easy_init()), options_(options) {
+    : handle_(curl().easy_init()), options_(options) {
   CURL *handle = handle_.get();
   if (handle == nullptr) throw std::bad_alloc();
   set_option(handle, CURLOPT_NOSIGNAL, 1L);
@@ -173,7 +174,7 @@ int Transfer::begin_sending(void *self, char *, char *, int, int) {
 bool Transfer::sent() const {
   if (counts_sendings_) return sendings_ > 0;
   long bytes = 0;  // those that asked a proxy for the way are among them
-  curl_easy_getinfo(handle(), CURLINFO_REQUEST_SIZE, &bytes);
+  curl().easy_getinfo(handle(), CURLINFO_REQUEST_SIZE, &bytes);
   return bytes > 0;
 }
 
@@ -264,7 +265,7 @@ Attempt Transfer::outcome(CURLcode code) const {
   }
   attempt.status = static_cast<int>(status_of(handle()));
   curl_off_t seconds = 0;
-  curl_easy_getinfo(handle(), CURLINFO_RETRY_AFTER, &seconds);
+  curl().easy_getinfo(handle(), CURLINFO_RETRY_AFTER, &seconds);
   if (seconds > 0) attempt.retry_after = std::chrono::seconds{std::min<curl_off_t>(seconds, 86400)};
   return attempt;
 }
@@ -294,7 +295,7 @@ Error Transfer::failure(CURLcode code, const HttpRequest &request) const {
   }
   // libcurl keeps that of an earlier attempt; where something was sent, none tells what happened.
   long os_errno = 0;
-  if (!sent()) curl_easy_getinfo(handle(), CURLINFO_OS_ERRNO, &os_errno);
+  if (!sent()) curl().easy_getinfo(handle(), CURLINFO_OS_ERRNO, &os_errno);
   return transfer_error(options_.peer, asked_of(request), code, detail, static_cast<int>(os_errno));
 }
 

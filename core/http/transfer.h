@@ -1,8 +1,6 @@
 // One attempt at a request: libcurl's easy handle and what it gathers.
 #pragma once
 
-#include <curl/curl.h>
-
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -10,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/http/http_client.h"
+#include "core/http/http_library.h"
 #include "core/http/message.h"
 #include "core/http/retry.h"
 #include "core/http/tls.h"
@@ -18,8 +17,8 @@ namespace det::http {
 
 // Frees what libcurl made.
 struct CurlFree {
-  void operator()(CURL *handle) const { curl_easy_cleanup(handle); }
-  void operator()(curl_slist *list) const { curl_slist_free_all(list); }
+  void operator()(CURL *handle) const { curl().easy_cleanup(handle); }
+  void operator()(curl_slist *list) const { curl().slist_free_all(list); }
 };
 
 // Can be used for one request after the other; keeps its handle, and with it TLS sessions.

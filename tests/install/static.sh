@@ -13,7 +13,7 @@
 export PKG_CONFIG_LIBDIR="$folder/static/packaging"
 [ "$(pkg-config --libs-only-l detcore | xargs)" = -ldetcore ] || fail "private libraries without --static"
 named=$(pkg-config --static --libs detcore)
-linked=$(readelf -d "$libdir/libdetcore.so" | sed -n 's/.*(NEEDED).*\[lib\(.*\)\.so.*/\1/p')
+linked=$(readelf -d "$libdir/libdetcore.so" "$libdir/detcore/libdetcore-crypto.so.0" "$libdir/detcore/libdetcore-http.so.0" | sed -n 's/.*(NEEDED).*\[lib\(.*\)\.so.*/\1/p')
 for library in $linked; do
   library=${library%-0} # of libyaml, whose name to link is without its version
   # What compilers link by themselves, and the loader.

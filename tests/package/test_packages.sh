@@ -55,6 +55,11 @@ use() {
     env --unset LD_LIBRARY_PATH det ls --json | grep '\"id\":1'"
 }
 
+# What DET says of a master where none is: ask_master_with DET
+ask_master_with() {
+  inside "$kind" env DET_MASTER=http://127.0.0.1:1 DET_RETRY_CONFIG='{"total": 0}' "$1" ls 2>&1 || true
+}
+
 try_deb() {
   rm -rf "$packages"
   scripts/package.sh deb "$packages" --buildtype=custom -Doptimization=2 -Ddebug=false -Dwerror=true
@@ -67,6 +72,7 @@ try_deb() {
     c++ -std=c++17 digits_cnn.cc $(pkg-config --cflags --libs detnn-cpp) -o /tmp/digits_cnn
     c++ -std=c++17 model.cc $(pkg-config --cflags --libs detnn-cpp) -o /tmp/model
     /tmp/model'
+  ask_master_with det | grep "Failed to connect"
   inside "$kind" sh -euc 'test -e /usr/share/man/man1/det-ls.1.gz -a -e /usr/share/doc/detcore/copyright'
 }
 
@@ -81,13 +87,15 @@ try_tar() {
   [ "$first" = "$(sha256sum "$archive")" ] || fail "the same tree makes another archive"
 
   new_root
-  inside "$kind" apt-get -qq install --no-install-recommends libcurl4
   tar --extract --file="$archive" --directory="$roots/$kind/opt"
   mv "$roots/$kind"/opt/detcore-* "$roots/$kind/opt/detcore"
   use_from /opt/detcore
   mv "$roots/$kind/opt/detcore" "$roots/$kind/srv/another place"
   ln -s "another place" "$roots/$kind/srv/link"
   use_from /srv/link
+  ask_master_with /srv/link/bin/det | grep libcurl4
+  inside "$kind" apt-get -qq install --no-install-recommends libcurl4
+  ask_master_with /srv/link/bin/det | grep "Failed to connect"
 }
 use_from() {
   use "export PATH=$1/bin:\$PATH PKG_CONFIG_PATH=$1/lib/pkgconfig LD_LIBRARY_PATH=$1/lib"

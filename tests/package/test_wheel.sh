@@ -43,6 +43,7 @@ inside wheel sh -euc '
   pip install --quiet --no-index detcore-*.whl
   python train.py
   det ls --json | grep "\"id\":1"
+  DET_MASTER=http://127.0.0.1:1 DET_RETRY_CONFIG="{\"total\": 0}" det ls 2>&1 | grep "Failed to connect"
   if det plot 1 loss -o loss.png 2>said; then exit 1; fi
   grep "the Python package leaves it out" said
   printf "import determined as det\nwith det.core.init(): pass\n" >script.py

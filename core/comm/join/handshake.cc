@@ -1,14 +1,12 @@
 #include "core/comm/join/handshake.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <sys/random.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 
+#include "core/base/crypto/secure_hash.h"
 #include "core/base/error.h"
 #include "core/base/process/environment.h"
 #include "core/comm/numbers.h"
@@ -31,19 +29,9 @@ std::string random_bytes(size_t size) {
 std::string proof(const std::string &secret, std::string_view side, std::string_view transcript) {
   std::string text(side);
   text += transcript;
-  std::string code(proof_size, '\0');
-  unsigned int size = 0;
-  if (HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
-           reinterpret_cast<const unsigned char *>(text.data()), text.size(),
-           reinterpret_cast<unsigned char *>(code.data()), &size) == nullptr ||
-      size != proof_size)
-    throw Error(Code::internal, "joining a job: OpenSSL computes no HMAC-SHA256");
-  return code;
-}
-
-bool is_proof(std::string_view given, const std::string &expected) {
-  return given.size() == expected.size() &&
-         CRYPTO_memcmp(given.data(), expected.data(), expected.size()) == 0;
+  const Sha256 code = hmac_sha256(secret, text);
+  static_assert(sizeof code == proof_size);
+  return {code.begin(), code.end()};
 }
 
 template <size_t count>
@@ -94,9 +82,9 @@ std::string Applicant::answer(std::string_view challenge) {
 
 Welcome Applicant::judge(std::string_view welcome) const {
   constexpr size_t proof_at = welcome_size - proof_size;
-  const bool proven =
-      welcome.size() == welcome_size && welcome.starts_with(handshake_magic) &&
-      is_proof(welcome.substr(proof_at), proof(secret_, welcome.substr(0, proof_at), transcript_));
+  const bool proven = welcome.size() == welcome_size && welcome.starts_with(handshake_magic) &&
+                      is_same_secret(welcome.substr(proof_at),
+                                     proof(secret_, welcome.substr(0, proof_at), transcript_));
   if (!proven)
     throw Error(Code::access,
                 "joining a job: what listens at the chief's address does not know the secret of "
@@ -119,8 +107,8 @@ std::optional<Hello> read_hello(std::string_view hello) {
 std::optional<Hello> verify_hello(std::string_view challenge, std::string_view hello,
                                   const std::string &secret) {
   std::optional<Hello> said = read_hello(hello);
-  if (said && !is_proof(hello.substr(hello_size - proof_size),
-                        proof(secret, "hello", transcript_of(challenge, hello))))
+  if (said && !is_same_secret(hello.substr(hello_size - proof_size),
+                              proof(secret, "hello", transcript_of(challenge, hello))))
     said.reset();
   return said;
 }

@@ -1,9 +1,6 @@
 #include "core/master/rest/login.h"
 
-#include <openssl/evp.h>
-
-#include <array>
-
+#include "core/base/crypto/secure_hash.h"
 #include "core/base/error.h"
 #include "core/base/process/environment.h"
 #include "core/config/token_cache.h"
@@ -62,16 +59,11 @@ void log_in_and_store(MasterSession &session, const std::string &user, const std
 
 std::string password_hash(const std::string &password) {
   if (password.empty()) return {};
-  const std::string salted = salt + password;
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  if (EVP_Digest(salted.data(), salted.size(), digest.data(), &size, EVP_sha512(), nullptr) != 1)
-    throw Error(Code::internal, "hashing a password: OpenSSL has no SHA-512");
   std::string hex;
-  for (unsigned i = 0; i < size; ++i) {
+  for (const unsigned char byte : sha512(salt + password)) {
     constexpr const char *digits = "0123456789abcdef";
-    hex += digits[digest.at(i) >> 4U];
-    hex += digits[digest.at(i) & 15U];
+    hex += digits[byte >> 4U];
+    hex += digits[byte & 15U];
   }
   return hex;
 }

@@ -1,12 +1,11 @@
 #include "core/storage/chunks/chunk_list.h"
 
-#include <openssl/evp.h>
-
 #include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <utility>
 
+#include "core/base/crypto/secure_hash.h"
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
@@ -104,13 +103,7 @@ ChunkedFiles files_from(std::string_view bytes) {
 
 }  // namespace
 
-ChunkName name_of_chunk(std::string_view bytes) {
-  ChunkName name;
-  if (EVP_Digest(bytes.data(), bytes.size(), name.digest.data(), nullptr, EVP_sha256(), nullptr) !=
-      1)
-    throw Error(Code::internal, "naming a chunk: OpenSSL computes no SHA-256");
-  return name;
-}
+ChunkName name_of_chunk(std::string_view bytes) { return {sha256(bytes)}; }
 
 std::string to_text(const ChunkName &name) {
   std::string text;
