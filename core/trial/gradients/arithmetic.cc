@@ -53,6 +53,9 @@ void load(E, const typename E::stored *from, typename E::computed *to, size_t co
   for (size_t i = 0; i < count; ++i) to[i] = E::load(from[i]);
 }
 void load(Half, const uint16_t *from, float *to, size_t count) { from_halves(from, to, count); }
+DET_VECTORISED void load(Bfloat, const uint16_t *from, float *to, size_t count) {
+  for (size_t i = 0; i < count; ++i) to[i] = from_bf16(from[i]);
+}
 
 template <class E>
 void store(E, const typename E::computed *from, typename E::stored *to, size_t count,
@@ -61,6 +64,10 @@ void store(E, const typename E::computed *from, typename E::stored *to, size_t c
 }
 void store(Half, const float *from, uint16_t *to, size_t count, float by) {
   to_halves(from, to, count, by);
+}
+
+DET_VECTORISED void store(Bfloat, const float *from, uint16_t *to, size_t count, float by) {
+  for (size_t i = 0; i < count; ++i) to[i] = to_bf16(from[i] / by);
 }
 
 bool is_power_of_two(float value) {
@@ -85,6 +92,9 @@ void add_to(E, typename E::computed *total, const typename E::stored *from, size
   for (size_t i = 0; i < count; ++i) total[i] += E::load(from[i]);
 }
 
+DET_VECTORISED void add_to(Bfloat, float *total, const uint16_t *from, size_t count) {
+  for (size_t i = 0; i < count; ++i) total[i] += from_bf16(from[i]);
+}
 DET_VECTORISED void add_to(Float, float *total, const float *from, size_t count) {
   for (size_t i = 0; i < count; ++i) total[i] += from[i];
 }
@@ -111,12 +121,6 @@ DET_VECTORISED void add_two(Float, const float *one, const float *other, float *
 }
 
 }  // namespace
-
-bool is_gradient_dtype(Dtype dtype) {
-  return dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::f32 || dtype == Dtype::f64;
-}
-
-size_t bytes_of(Dtype dtype) { return tensors::bits_of(dtype) / 8; }
 
 void add(Dtype dtype, void *into, const void *from, size_t count) {
   for_dtype(dtype, [&](auto element) {
@@ -176,8 +180,12 @@ void convert(Dtype from_dtype, const void *from, Dtype to_dtype, void *to, size_
         for (size_t start = 0; start < count; start += piece) {
           const size_t size = std::min(piece, count - start);
           load(source, in + start, loaded.data(), size);
-          for (size_t i = 0; i < size; ++i)
-            out[start + i] = To::store(static_cast<typename To::computed>(loaded[i] / by));
+          if constexpr (std::is_same_v<typename To::computed, Computed>) {
+            store(target, loaded.data(), out + start, size, by);
+          } else {
+            for (size_t i = 0; i < size; ++i)
+              out[start + i] = To::store(static_cast<typename To::computed>(loaded[i] / by));
+          }
         }
       }
     });

@@ -11,8 +11,13 @@ namespace det::trial {
 using tensors::Dtype;
 
 // Whether gradients may have it: f16, bf16, f32 and f64.
-bool is_gradient_dtype(Dtype dtype);
-size_t bytes_of(Dtype dtype);
+constexpr bool is_gradient_dtype(Dtype dtype) {
+  return dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::f32 || dtype == Dtype::f64;
+}
+constexpr size_t bytes_of(Dtype dtype) {
+  if (dtype == Dtype::f64) return 8;
+  return dtype == Dtype::f32 ? 4 : 2;
+}
 
 // into[i] += from[i]. A rounding for each: use sum() where all summands are there.
 void add(Dtype dtype, void *into, const void *from, size_t count);

@@ -18,15 +18,16 @@ size_t bytes_in(const GradientTensor &tensor) { return tensor.count * bytes_of(t
 
 }  // namespace
 
-GradientMemory::Place GradientMemory::place_of(const std::string &name,
-                                               const GradientTensor &tensor, const void *data) {
+GradientMemory::Place GradientMemory::place_of(size_t index, const GradientTensor &tensor,
+                                               const void *data) {
   const auto address = static_cast<char *>(const_cast<void *>(data));  // who reads does not write
   if (driver_ == nullptr) driver_ = tensors::CudaDriver::loaded();
   if (driver_ == nullptr) return {address, nullptr};
   const tensors::Shape shape{tensor.count};
   if (waits_for_queues_) cuda_.wait_again();
-  return {address,
-          cuda_.context_of({{name, tensor.dtype, tensors::Region::whole(shape), shape}, address})};
+  return {address, cuda_.context_of(
+                       {{gradient_name(index), tensor.dtype, tensors::Region::whole(shape), shape},
+                        address})};
 }
 
 const void *GradientMemory::read(const Place &place, const GradientTensor &tensor) {
@@ -262,9 +263,9 @@ void GradientAggregator::add(size_t index, const void *data, void *result) {
 
 void GradientAggregator::add_in_process(size_t index, const void *data, void *result) {
   const GradientTensor &tensor = tensors_[index];
-  const GradientMemory::Place place = memory_.place_of(gradient_name(index), tensor, data);
+  const GradientMemory::Place place = memory_.place_of(index, tensor, data);
   const bool is_in_place = data == result;
-  results_[index] = is_in_place ? place : memory_.place_of(gradient_name(index), tensor, result);
+  results_[index] = is_in_place ? place : memory_.place_of(index, tensor, result);
   if (choice_) choice_->see(data, tensor.count * bytes_of(tensor.dtype));
   if (!is_through()) {
     add_to_total(index, memory_.read(place, tensor));
@@ -286,15 +287,14 @@ void GradientAggregator::add_to_total(size_t index, const void *data) {
 }
 
 void GradientAggregator::check_addition(size_t index) const {
-  const std::string tried = "adding " + gradient_name(index) + ": ";
+  const auto refuse = [index](Code code, const std::string &why) {
+    throw Error(code, "adding " + gradient_name(index) + ": " + why);
+  };
   if (index >= tensors_.size())
-    throw Error(Code::invalid,
-                tried + "only " + std::to_string(tensors_.size()) + " tensors were registered");
-  if (has_failed_)
-    throw Error(Code::state, tried + "an earlier step failed; make another gradient aggregator");
+    refuse(Code::invalid, "only " + std::to_string(tensors_.size()) + " tensors were registered");
+  if (has_failed_) refuse(Code::state, "an earlier step failed; make another gradient aggregator");
   if (added_.is_in_batch(index))
-    throw Error(Code::state,
-                tried + "it has been added in this batch; end the batch with a step first");
+    refuse(Code::state, "it has been added in this batch; end the batch with a step first");
 }
 
 // Divided before, so that a sum does not leave the range of half precision.

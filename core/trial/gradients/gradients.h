@@ -28,8 +28,8 @@ class GradientMemory {
     tensors::CudaDriver::Context context = nullptr;  // none: memory of the process
   };
 
-  // Waits for what was queued on its device before, if asked to. `name` is for errors.
-  Place place_of(const std::string &name, const GradientTensor &tensor, const void *data);
+  // Waits for what was queued on its device before, if asked to. `index` is for errors.
+  Place place_of(size_t index, const GradientTensor &tensor, const void *data);
 
   // The bytes of a tensor in memory of the process: where they are, or a copy until the next call.
   const void *read(const Place &place, const GradientTensor &tensor);

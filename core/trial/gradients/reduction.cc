@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "core/comm/agreement.h"
 #include "core/comm/shared_memory.h"
 #include "core/trial/gradients/arithmetic.h"
+#include "core/trial/gradients/gradient_buffer.h"
 
 namespace det::trial {
 
@@ -23,21 +25,19 @@ class LoneReduction : public Reduction {
   char *buffer() override { return buffer_.data(); }
   void reduce() override {}
   void read(Dtype dtype, size_t offset, size_t size, char *into) const override {
-    convert(dtype, &buffer_[offset], dtype, into, size / bytes_of(dtype), divisor_);
+    convert(dtype, buffer_.data() + offset, dtype, into, size / bytes_of(dtype), divisor_);
   }
 
  private:
   const double divisor_;
-  std::vector<char> buffer_;
+  const GradientBuffer buffer_;
 };
 
 // As the transport sums, which may be while the caller computes the next gradients.
 class TransportReduction : public Reduction {
  public:
   TransportReduction(comm::Communicator &communicator, const GradientLayout &layout, double divisor)
-      : communicator_(communicator),
-        divisor_(divisor),
-        lines_(std::make_unique<CacheLine[]>(layout.size() / sizeof(CacheLine))) {
+      : communicator_(communicator), divisor_(divisor), buffer_(layout.size()) {
     // What the transport needs for that it makes now, where all ranks are.
     float nothing = 0;
     communicator_.start_sum(reinterpret_cast<char *>(&nothing), 1, static_cast<int>(Dtype::f32));
@@ -45,10 +45,10 @@ class TransportReduction : public Reduction {
   }
   // A sum that has not ended still writes.
   ~TransportReduction() override {
-    if (is_summing_) static_cast<void>(lines_.release());
+    if (is_summing_) buffer_.leave_behind();
   }
 
-  char *buffer() override { return reinterpret_cast<char *>(lines_.get()); }
+  char *buffer() override { return buffer_.data(); }
 
   void start(const GradientLayout::Group &group) override {
     is_summing_ = true;
@@ -62,14 +62,13 @@ class TransportReduction : public Reduction {
 
   // Divides meanwhile: once more through the buffer would cost as much as the copy.
   void read(Dtype dtype, size_t offset, size_t size, char *into) const override {
-    convert(dtype, reinterpret_cast<const char *>(lines_.get()) + offset, dtype, into,
-            size / bytes_of(dtype), divisor_);
+    convert(dtype, buffer_.data() + offset, dtype, into, size / bytes_of(dtype), divisor_);
   }
 
  private:
   comm::Communicator &communicator_;
   const double divisor_;
-  std::unique_ptr<CacheLine[]> lines_;
+  GradientBuffer buffer_;
   bool is_summing_ = false;
 };
 
@@ -101,11 +100,11 @@ class MachineReduction : public Reduction {
     if (shared_) {
       for (int rank = 0; rank < communicator.ranks().local_size; ++rank)
         buffers_.push_back(shared_.data() + static_cast<size_t>(rank) * size_of_rank());
-      if (is_small_) own_.resize(layout.size() / sizeof(CacheLine));
+      if (is_small_) own_.emplace(layout.size());
       mine_ = static_cast<size_t>(communicator.ranks().local_rank);
     } else {
-      own_.resize(layout.size() / sizeof(CacheLine));
-      buffers_.push_back(own_.data()->bytes);
+      own_.emplace(layout.size());
+      buffers_.push_back(own_->data());
     }
     is_alone_ = static_cast<int>(buffers_.size()) == communicator.ranks().size;
     slice_ = rounded((layout.size() + buffers_.size() - 1) / buffers_.size(), sizeof(CacheLine));
@@ -116,7 +115,7 @@ class MachineReduction : public Reduction {
   void reduce() override {
     if (sums_by_itself()) {
       const std::vector<const char *> summands(buffers_.begin(), buffers_.end());
-      sum_range(summands, own_.data()->bytes, 0, layout_.size(), divisor_);
+      sum_range(summands, own_->data(), 0, layout_.size(), divisor_);
       return;
     }
     if (shared_) {
@@ -127,7 +126,7 @@ class MachineReduction : public Reduction {
   }
 
   void read(Dtype /*dtype*/, size_t offset, size_t size, char *into) const override {
-    const char *from = sums_by_itself() ? own_.data()->bytes : buffers_[mine_];
+    const char *from = sums_by_itself() ? own_->data() : buffers_[mine_];
     if (!is_alone_) from = total_->data();
     if (from + offset != into) std::copy_n(from + offset, size, into);
   }
@@ -226,8 +225,8 @@ class MachineReduction : public Reduction {
   const bool is_small_;
   bool is_odd_ = false;  // turn
   comm::SharedMemory shared_;
-  std::vector<CacheLine>
-      own_;  // where memory is not shared; or the sum that this rank made by itself
+  // Where memory is not shared; or the sum that this rank made by itself.
+  std::optional<GradientBuffer> own_;
   std::vector<char *> buffers_;
   std::vector<const char *> parts_;
   size_t mine_ = 0;
