@@ -1,40 +1,32 @@
 #include "capi/mpi_sums.h"
 
-#include <det/tensors.h>
-
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <new>
 
 #include "capi/mpi_transport.h"
-#include "core/base/half_blocks.h"
 
 namespace {
 
-// MPI counts in int.
-constexpr size_t most_elements = size_t{1} << 28U;
+using det::trial::Dtype;
 
-// MPI knows neither format: summed in float, rounded to the nearest.
-void add_bfloats(void *from, void *into, int *count, MPI_Datatype *) {
-  const auto *summands = static_cast<const uint16_t *>(from);
-  auto *sums = static_cast<uint16_t *>(into);
-  for (int i = 0; i < *count; ++i)
-    sums[i] = det::to_bf16(det::from_bf16(sums[i]) + det::from_bf16(summands[i]));
-}
+// So many pieces move at a time: small enough for the caches, large enough for their messages.
+constexpr size_t most_moving = 2;
+constexpr size_t bytes_of_piece = size_t{1} << 20U;
+// Where there are more ranks, a share of a piece is no less than this.
+constexpr size_t least_share = size_t{64} << 10U;
 
-void add_halves(void *from, void *into, int *count, MPI_Datatype *) {
-  const auto *summands = static_cast<const uint16_t *>(from);
-  auto *sums = static_cast<uint16_t *>(into);
-  constexpr size_t piece = 1024;
-  std::array<float, piece> one, other;  // filled as far as they are read
-  for (size_t start = 0, all = static_cast<size_t>(*count); start < all; start += piece) {
-    const size_t size = std::min(piece, all - start);
-    det::from_halves(sums + start, one.data(), size);
-    det::from_halves(summands + start, other.data(), size);
-    for (size_t i = 0; i < size; ++i) one[i] += other[i];
-    det::to_halves(one.data(), sums + start, size);
-  }
+// Of so many ranks each may send a message to each, however short; of more, only longer ones.
+constexpr int few_ranks = 8;
+constexpr size_t short_share = 4096;
+
+// Shares begin with a line of the cache.
+constexpr size_t elements_of_line = 16;
+
+// MPI knows neither format.
+template <Dtype dtype>
+void add(void *from, void *into, int *count, MPI_Datatype *) {
+  det::trial::add(dtype, into, from, static_cast<size_t>(*count));
 }
 
 void check_made(const char *tried, int result) {
@@ -45,48 +37,157 @@ void check_made(const char *tried, int result) {
 
 MpiSums::MpiSums(MPI_Comm job) {
   check_made("MPI_Comm_dup", MPI_Comm_dup(job, &comm_));
+  MPI_Comm_rank(comm_, &rank_);
+  MPI_Comm_size(comm_, &size_);
   constexpr int commutes = 1;
-  check_made("MPI_Op_create", MPI_Op_create(add_halves, commutes, &add_halves_));
-  check_made("MPI_Op_create", MPI_Op_create(add_bfloats, commutes, &add_bfloats_));
+  check_made("MPI_Op_create", MPI_Op_create(add<Dtype::f16>, commutes, &add_halves_));
+  check_made("MPI_Op_create", MPI_Op_create(add<Dtype::bf16>, commutes, &add_bfloats_));
+  while (idle_.size() < most_moving) {
+    idle_.push_back(std::make_unique<Piece>());
+    idle_.back()->tag = static_cast<int>(2 * idle_.size());
+  }
 }
 
 MpiSums::~MpiSums() {
   int is_over = 0;
   MPI_Finalized(&is_over);
-  if (is_over != 0 || finished_ < requests_.size()) return;
+  for (std::unique_ptr<Piece> &piece : moving_) static_cast<void>(piece.release());
+  if (is_over != 0 || !moving_.empty()) return;
   MPI_Op_free(&add_halves_);
   MPI_Op_free(&add_bfloats_);
   MPI_Comm_free(&comm_);
 }
 
 int32_t MpiSums::start(char *data, size_t count, int32_t dtype) try {
-  const bool is_half = dtype == DET_DTYPE_F16, is_short = is_half || dtype == DET_DTYPE_BF16;
-  if (!is_short && dtype != DET_DTYPE_F32 && dtype != DET_DTYPE_F64) return EINVAL;
-  const MPI_Datatype type = is_short                 ? MPI_UINT16_T
-                            : dtype == DET_DTYPE_F32 ? MPI_FLOAT
-                                                     : MPI_DOUBLE;
-  const MPI_Op op = !is_short ? MPI_SUM : is_half ? add_halves_ : add_bfloats_;
-  int width = 0;
-  MPI_Type_size(type, &width);
-  for (size_t done = 0; done < count; done += most_elements) {
-    const int piece = static_cast<int>(std::min(count - done, most_elements));
-    requests_.push_back(MPI_REQUEST_NULL);
-    if (MPI_Iallreduce(MPI_IN_PLACE, data + done * static_cast<size_t>(width), piece, type, op,
-                       comm_, &requests_.back()) != MPI_SUCCESS)
-      return EIO;
-  }
+  const auto its = static_cast<Dtype>(dtype);
+  if (!det::trial::is_gradient_dtype(its)) return EINVAL;
+  if (count == 0) return 0;
+  waiting_.push_back({data, count, its});
   // MPI moves on only while it is called.
-  int done = 0;
-  if (finished_ < requests_.size()) MPI_Test(&requests_[finished_], &done, MPI_STATUS_IGNORE);
-  return 0;
+  return proceed() == Headway::failure ? EIO : 0;
 } catch (const std::bad_alloc &) {
   return ENOMEM;
 }
 
-int32_t MpiSums::finish(const std::function<int32_t(MPI_Request &)> &wait) {
-  for (; finished_ < requests_.size(); ++finished_)
-    if (const int32_t result = wait(requests_[finished_]); result != 0) return result;
-  requests_.clear();
-  finished_ = 0;
-  return 0;
+Headway MpiSums::proceed() {
+  Headway headway = Headway::none;
+  while (!waiting_.empty() && !idle_.empty()) {
+    Piece &piece = *moving_.emplace_back(std::move(idle_.front()));
+    idle_.pop_front();
+    piece.array = cut_next();
+    if (!begin(piece)) return Headway::failure;
+    headway = Headway::some;
+  }
+  for (const std::unique_ptr<Piece> &piece : moving_) {
+    const Headway of_piece = move_on(*piece);
+    if (of_piece == Headway::failure) return of_piece;
+    if (of_piece != Headway::none) headway = Headway::some;
+  }
+  while (!moving_.empty() && moving_.front()->requests.empty()) {
+    idle_.push_back(std::move(moving_.front()));
+    moving_.pop_front();
+  }
+  return moving_.empty() && waiting_.empty() ? Headway::all : headway;
+}
+
+MpiSums::Array MpiSums::cut_next() {
+  Array &whole = waiting_.front();
+  const size_t most = std::max(bytes_of_piece, static_cast<size_t>(size_) * least_share);
+  const Array piece{whole.data, std::min(whole.count, most / whole.width()), whole.dtype};
+  whole.data += piece.bytes();
+  whole.count -= piece.count;
+  if (whole.count == 0) waiting_.pop_front();
+  return piece;
+}
+
+MpiSums::Array MpiSums::share_of(int rank, const Array &array) const {
+  const size_t all = static_cast<size_t>(size_) * elements_of_line;
+  const size_t most = (array.count + all - 1) / all * elements_of_line;
+  const size_t first = std::min(array.count, static_cast<size_t>(rank) * most);
+  return {array.data + first * array.width(), std::min(array.count - first, most), array.dtype};
+}
+
+bool MpiSums::is_for_mpi(const Array &array) const {
+  return size_ > few_ranks && array.bytes() < static_cast<size_t>(size_) * short_share;
+}
+
+bool MpiSums::begin(Piece &piece) {
+  piece.has_sum = is_for_mpi(piece.array);
+  return piece.has_sum ? sum_by_mpi(piece) : collect(piece);
+}
+
+bool MpiSums::sum_by_mpi(Piece &piece) {
+  const Dtype dtype = piece.array.dtype;
+  MPI_Datatype type = MPI_UINT16_T;
+  MPI_Op op = dtype == Dtype::f16 ? add_halves_ : add_bfloats_;
+  if (dtype == Dtype::f32 || dtype == Dtype::f64) {
+    type = dtype == Dtype::f32 ? MPI_FLOAT : MPI_DOUBLE;
+    op = MPI_SUM;
+  }
+  piece.requests.push_back(MPI_REQUEST_NULL);
+  return MPI_Iallreduce(MPI_IN_PLACE, piece.array.data, static_cast<int>(piece.array.count), type,
+                        op, comm_, &piece.requests.back()) == MPI_SUCCESS;
+}
+
+bool MpiSums::collect(Piece &piece) {
+  const Array mine = share_of(rank_, piece.array);
+  piece.received.resize(static_cast<size_t>(size_ - 1) * mine.bytes());
+  bool goes_well = true;
+  for (int step = 1; step < size_ && goes_well; ++step) {
+    const int from = (rank_ + size_ - step) % size_, to = (rank_ + step) % size_;
+    goes_well = receive(piece, from, received_from(piece, from), mine.bytes()) &&
+                send(piece, to, share_of(to, piece.array));
+  }
+  return goes_well;
+}
+
+char *MpiSums::received_from(Piece &piece, int rank) const {
+  const size_t size = piece.received.size() / static_cast<size_t>(size_ - 1);
+  return piece.received.data() + static_cast<size_t>(rank < rank_ ? rank : rank - 1) * size;
+}
+
+void MpiSums::add_up(Piece &piece) {
+  const Array mine = share_of(rank_, piece.array);
+  summands_.clear();
+  for (int rank = 0; rank < size_; ++rank)
+    summands_.push_back(rank == rank_ ? mine.data : received_from(piece, rank));
+  det::trial::sum(mine.dtype, mine.data, summands_, mine.count, 1);
+}
+
+bool MpiSums::give(Piece &piece) {
+  const Array mine = share_of(rank_, piece.array);
+  bool goes_well = true;
+  for (int step = 1; step < size_ && goes_well; ++step) {
+    const int from = (rank_ + size_ - step) % size_, to = (rank_ + step) % size_;
+    const Array theirs = share_of(from, piece.array);
+    goes_well = receive(piece, from, theirs.data, theirs.bytes()) && send(piece, to, mine);
+  }
+  return goes_well;
+}
+
+bool MpiSums::receive(Piece &piece, int from, char *data, size_t size) {
+  if (size == 0) return true;
+  piece.requests.push_back(MPI_REQUEST_NULL);
+  return MPI_Irecv(data, static_cast<int>(size), MPI_BYTE, from, piece.tag + piece.has_sum, comm_,
+                   &piece.requests.back()) == MPI_SUCCESS;
+}
+
+bool MpiSums::send(Piece &piece, int to, const Array &array) {
+  if (array.count == 0) return true;
+  piece.requests.push_back(MPI_REQUEST_NULL);
+  return MPI_Isend(array.data, static_cast<int>(array.bytes()), MPI_BYTE, to,
+                   piece.tag + piece.has_sum, comm_, &piece.requests.back()) == MPI_SUCCESS;
+}
+
+Headway MpiSums::move_on(Piece &piece) {
+  int done = 0;
+  if (MPI_Testall(static_cast<int>(piece.requests.size()), piece.requests.data(), &done,
+                  MPI_STATUSES_IGNORE) != MPI_SUCCESS)
+    return Headway::failure;
+  if (done == 0) return Headway::none;
+  piece.requests.clear();
+  if (piece.has_sum) return Headway::all;
+  add_up(piece);
+  piece.has_sum = true;
+  return give(piece) ? Headway::some : Headway::failure;
 }

@@ -306,26 +306,40 @@ det_communicator_functions MpiTransport::functions() const {
   return functions;
 }
 
-// MPI moves messages only while it is called, so this asks again and again: at first without a
-// pause, as MPI's own waiting does; after a while with short ones, which leave the core to others.
-int32_t MpiTransport::wait(MPI_Request &request, MPI_Status *status, int64_t timeout_ms) {
+// MPI moves messages only while it is called, so this looks again and again: at first without a
+// pause, as MPI's own waiting does; after a while in vain with short ones, which leave the core to
+// others.
+template <class Look>
+int32_t MpiTransport::wait_until(const Look &look, int64_t timeout_ms) {
   constexpr int patient_after = 20'000;
   Clock::time_point end;
-  for (int round = 1;; ++round) {
-    int done = 0;
+  for (int round = 1, in_vain = 1;; ++round, ++in_vain) {
+    Headway headway = Headway::none;
     {
       const std::lock_guard one_at_a_time(calling_mpi);
       if (has_left_.load(std::memory_order_relaxed)) return ENOTCONN;
-      if (MPI_Test(&request, &done, status) != MPI_SUCCESS) return EIO;
+      headway = look();
     }
-    if (done != 0) return 0;
+    if (headway == Headway::all) return 0;
+    if (headway == Headway::failure) return EIO;
+    if (headway == Headway::some) in_vain = 0;
     if (timeout_ms == 0) return ETIMEDOUT;
     if (round % 64 != 0) continue;
     const Clock::time_point now = Clock::now();
     if (round == 64) end = now + std::chrono::milliseconds(timeout_ms);
     if (now >= end) return ETIMEDOUT;
-    if (round > patient_after) usleep(50);
+    if (in_vain > patient_after) usleep(50);
   }
+}
+
+int32_t MpiTransport::wait(MPI_Request &request, MPI_Status *status, int64_t timeout_ms) {
+  return wait_until(
+      [&] {
+        int done = 0;
+        if (MPI_Test(&request, &done, status) != MPI_SUCCESS) return Headway::failure;
+        return done != 0 ? Headway::all : Headway::none;
+      },
+      timeout_ms);
 }
 
 // All ranks are at the first sum, so that it may make what is for sums alone.
@@ -338,8 +352,7 @@ int32_t MpiTransport::start_sum(char *data, size_t count, int dtype) {
 
 int32_t MpiTransport::finish_sums(int64_t timeout_ms) {
   if (is_over() || !sums_) return ENOTCONN;
-  const int32_t result = sums_->finish(
-      [&](MPI_Request &request) { return wait(request, MPI_STATUS_IGNORE, timeout_ms); });
+  const int32_t result = wait_until([this] { return sums_->proceed(); }, timeout_ms);
   if (result != 0 && result != ETIMEDOUT) broken_ = true;
   return result;
 }

@@ -72,6 +72,8 @@ class MpiTransport {
   int32_t finish(MPI_Request &request, int64_t timeout_ms);
   std::vector<int> talked_to() const;
   int32_t wait(MPI_Request &request, MPI_Status *status, int64_t timeout_ms);
+  template <class Look>
+  int32_t wait_until(const Look &look, int64_t timeout_ms);
 
   MpiSession session_;
   MPI_Comm job_ = MPI_COMM_NULL;

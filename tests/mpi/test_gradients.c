@@ -4,6 +4,7 @@
 #include <det/trial_gradients.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,42 @@ static void expect_a_refusal(det_distributed_context *job) {
   check(strstr(err.message, "out_json") != NULL, "why");
 }
 
+static uint16_t short_of(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return (uint16_t)(bits >> 16);
+}
+
+/* More than MPI gets in one piece, in two formats. All numbers in it are exact. */
+static void sum_in_pieces(det_distributed_context *job) {
+  enum { longest = 1500007 };
+  det_trial_gradients_options options = DET_TRIAL_GRADIENTS_OPTIONS_INIT;
+  options.reduction = DET_TRIAL_REDUCTION_TRANSPORT;
+  det_trial_gradient registered[2] = {DET_TRIAL_GRADIENT_INIT, DET_TRIAL_GRADIENT_INIT};
+  registered[0].count = registered[1].count = longest;
+  registered[1].dtype = DET_DTYPE_BF16;
+  float *floats = malloc(longest * sizeof *floats);
+  uint16_t *shorts = malloc(longest * sizeof *shorts);
+  for (size_t at = 0; at < longest; ++at) {
+    floats[at] = (float)(at % 5) + (float)(rank + 1);
+    shorts[at] = short_of(floats[at]);
+  }
+  det_trial_gradients *gradients;
+  int32_t apply;
+  check(det_trial_gradients_create(job, registered, 2, &options, &gradients, &err) == DET_OK,
+        "create");
+  check(det_trial_gradients_add(gradients, 1, shorts, shorts, &err) == DET_OK, "add shorts");
+  check(det_trial_gradients_add(gradients, 0, floats, floats, &err) == DET_OK, "add floats");
+  check(det_trial_gradients_step(gradients, &apply, &err) == DET_OK, "step");
+  for (size_t at = 0; at < longest; ++at) {
+    const float mean = (float)(at % 5) + (float)(size + 1) / 2;
+    check(floats[at] == mean && shorts[at] == short_of(mean), "the mean, exactly");
+  }
+  det_trial_gradients_free(gradients);
+  free(floats);
+  free(shorts);
+}
+
 /* Freed with sums on their way. */
 static void leave_in_the_middle(det_distributed_context *job) {
   det_trial_gradients_options options = DET_TRIAL_GRADIENTS_OPTIONS_INIT;
@@ -218,6 +255,7 @@ int main(void) {
       if (size > 1) expect_a_difference(job, options);
     }
   }
+  if (size > 1) sum_in_pieces(job);
   train_on_another_thread(job);
   broadcast_arrays(job);
   expect_a_refusal(job);
