@@ -13,6 +13,7 @@
 #include "core/base/json.h"
 #include "core/base/wake.h"
 #include "core/engine/database.h"
+#include "core/engine/runs/lifecycle.h"
 #include "core/launcher/launcher.h"
 
 namespace det::test {
@@ -137,9 +138,8 @@ class SimulatedTrials : public launcher::Launcher {
   void act(int64_t id, Run &run) {
     if (const int code = behaviour_.crash(id, run.run_id))
       return leave(id, launcher::LaunchedExit::Kind::exited, code);
-    engine::Query signal =
-        store_.query("SELECT 1 FROM signals WHERE trial_id=? AND run_id=?", id, run.run_id);
-    if (signal.next()) {
+    if (store_.query("SELECT 1 FROM signals WHERE trial_id=? AND run_id=?", id, run.run_id)
+            .next()) {
       store_.run("UPDATE signals SET acknowledged=? WHERE trial_id=? AND run_id=?", now_us(), id,
                  run.run_id);
       return leave(id, launcher::LaunchedExit::Kind::exited, 0);
@@ -151,8 +151,11 @@ class SimulatedTrials : public launcher::Launcher {
       operation.next();
       length = static_cast<uint64_t>(operation.integer(0));
     }
+    const std::string metric = to_wire(Json(behaviour_.metric(id, length)));
+    engine::Transaction transaction(store_);
     store_.run("UPDATE operations SET completed=?, metric=? WHERE trial_id=? AND completed IS NULL",
-               now_us(), to_wire(Json(behaviour_.metric(id, length))), id);
+               now_us(), metric, id);
+    transaction.commit();
     undecided_.push_back(id);
   }
 
@@ -164,9 +167,13 @@ class SimulatedTrials : public launcher::Launcher {
     train(id);
   }
 
+  // In good order, which it says itself.
   void leave_for_lack_of_work(int64_t id) {
-    store_.run("UPDATE runs SET out_of_operations=1 WHERE trial_id=? AND run_id=?", id,
-               runs_.at(id).run_id);
+    const int64_t run_id = runs_.at(id).run_id;
+    engine::Transaction transaction(store_, engine::Durability::relaxed);
+    store_.run("UPDATE runs SET out_of_operations=1 WHERE trial_id=? AND run_id=?", id, run_id);
+    engine::record_run_end(store_, id, run_id, engine::RunExit::ok);
+    transaction.commit();
     leave(id, launcher::LaunchedExit::Kind::exited, 0);
   }
 
