@@ -14,7 +14,7 @@ namespace det::launcher {
 
 class OpenTrials {
  public:
-  // It is new, or there is news of it.
+  // It is new, or there is news of it. It keeps its place where it was touched before.
   void touch(int64_t id);
   // Any of them may have another state.
   void touch_all() { all_touched_ = true; }
@@ -35,7 +35,11 @@ class OpenTrials {
   bool empty() const { return trials_.empty(); }
 
  private:
-  std::map<int64_t, engine::TrialStanding> trials_;
+  struct Trial {
+    engine::TrialStanding standing;
+    bool touched = false;
+  };
+  std::map<int64_t, Trial> trials_;
   std::deque<int64_t> touched_;
   bool all_touched_ = false;
 };

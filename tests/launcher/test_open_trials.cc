@@ -19,6 +19,15 @@ void those_touched_come_in_the_order_in_which_they_were(void **) {
   assert_false(trials.take_touched().has_value());
 }
 
+void one_that_is_touched_twice_is_looked_at_once(void **) {
+  launcher::OpenTrials trials;
+  for (const int64_t id : {1, 2, 1}) trials.touch(id);
+  for (const int64_t id : {1, 2}) assert_equal(trials.take_touched(), id);
+  assert_false(trials.take_touched().has_value());
+  trials.touch(1);
+  assert_equal(trials.take_touched(), 1);
+}
+
 void one_that_has_ended_meanwhile_is_left_out(void **) {
   launcher::OpenTrials trials;
   trials.touch(1);
@@ -73,6 +82,7 @@ int test_open_trials() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(those_touched_come_in_the_order_in_which_they_were),
+      cmocka_unit_test(one_that_is_touched_twice_is_looked_at_once),
       cmocka_unit_test(one_that_has_ended_meanwhile_is_left_out),
       cmocka_unit_test(those_with_another_state_are_touched_when_all_are_compared),
       cmocka_unit_test(update_tells_whether_the_state_is_another_one),
