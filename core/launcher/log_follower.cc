@@ -52,20 +52,23 @@ std::vector<std::string> take_lines(std::string_view &text, bool last) {
 LogFollower::LogFollower(std::filesystem::path file, uint64_t offset, Sink sink)
     : path_(std::move(file)), sink_(std::move(sink)), offset_(offset) {}
 
-bool LogFollower::follow() { return read(false); }
+bool LogFollower::follow() { return has_file() && read(false); }
 
 void LogFollower::finish() {
+  if (!has_file()) return;
   while (read(false)) {
   }
   read(true);
 }
 
+bool LogFollower::has_file() {
+  if (file_) return true;
+  file_ = Fd(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file_ && errno != ENOENT) OsFailure{errno}.raise("opening '" + path_.string() + "'");
+  return static_cast<bool>(file_);
+}
+
 bool LogFollower::read(bool last) {
-  if (!file_) {
-    file_ = Fd(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file_ && errno == ENOENT) return false;
-    if (!file_) OsFailure{errno}.raise("opening '" + path_.string() + "'");
-  }
   struct stat about {};
   if (fstat(file_.get(), &about) != 0)
     OsFailure{errno}.raise("looking at '" + path_.string() + "'");

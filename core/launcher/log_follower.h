@@ -31,6 +31,7 @@ class LogFollower {
   void finish();
 
  private:
+  bool has_file();
   bool read(bool last);
 
   const std::filesystem::path path_;

@@ -87,6 +87,7 @@ Decided RecordedSearch::decide(const std::function<SearchChanges()> &event) {
   SearchChanges changes;
   Decided decided;
   try {
+    takes_work_ = takes_work();
     changes = event();
     // Each refusal is an event of its own, and may have others in its wake.
     for (size_t next = 0; next < changes.refused.size(); ++next)
@@ -268,6 +269,11 @@ search::Decisions RecordedSearch::tell(std::string_view kind, std::optional<int6
                                      std::string(kind) + "' is not known; update detcore");
 }
 
+bool RecordedSearch::takes_work() {
+  Query state = records().query("SELECT state FROM experiments WHERE id=?", experiment_id_);
+  return state.next() && !is_stopping(state.view(0)) && !is_terminal(state.view(0));
+}
+
 std::optional<int64_t> RecordedSearch::trial_of(const std::string &request_id) const {
   const auto found = trials_.find(request_id);
   return found == trials_.end() ? std::nullopt : std::optional(found->second);
@@ -275,11 +281,7 @@ std::optional<int64_t> RecordedSearch::trial_of(const std::string &request_id) c
 
 RecordedSearch::SearchChanges RecordedSearch::carry_out(const search::Decisions &decisions) {
   SearchChanges changes;
-  {
-    // What is ending takes no more work.
-    Query state = records().query("SELECT state FROM experiments WHERE id=?", experiment_id_);
-    if (!state.next() || is_stopping(state.view(0)) || is_terminal(state.view(0))) return changes;
-  }
+  if (!takes_work_) return changes;
   const auto with_trial = [&](const std::string &request_id, auto &&change) {
     const std::optional<int64_t> trial = trial_of(request_id);
     if (!trial) return;
@@ -332,9 +334,10 @@ void RecordedSearch::set_length(int64_t trial_id, uint64_t length, SearchChanges
     Query trial = records().query("SELECT state FROM trials WHERE id=?", trial_id);
     if (trial.next() && is_terminal(trial.view(0))) return changes.refused.push_back(trial_id);
   }
+  // Not INSERT ... SELECT: from its own table that goes through a temporary one.
   records().run(
-      "INSERT INTO operations (trial_id, number, length, asked)"
-      " SELECT ?1, COALESCE(MAX(number), 0) + 1, ?2, ?3 FROM operations WHERE trial_id=?1",
+      "INSERT INTO operations (trial_id, number, length, asked) VALUES"
+      " (?1, (SELECT COALESCE(MAX(number), 0) + 1 FROM operations WHERE trial_id=?1), ?2, ?3)",
       trial_id, length, events_);
 }
 

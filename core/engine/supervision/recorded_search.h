@@ -85,6 +85,7 @@ class RecordedSearch {
   search::Decisions tell(std::string_view kind, std::optional<int64_t> trial_id, const Json &value);
   void replay();
   void store_queue();
+  bool takes_work();  // the experiment: what is ending takes no more
   SearchChanges carry_out(const search::Decisions &decisions);
   void create(const search::CreateTrial &trial, SearchChanges &changes);
   void set_length(int64_t trial_id, uint64_t length, SearchChanges &changes);
@@ -97,6 +98,7 @@ class RecordedSearch {
   const std::optional<uint64_t> length_;
   int64_t queued_ = 0;  // the last event that was stored for who decides
   int64_t events_ = 0;
+  bool takes_work_ = false;  // in the transaction of the event that happens
   std::unordered_map<std::string, int64_t> trials_;
   std::unordered_map<int64_t, std::string> requests_;
 };
