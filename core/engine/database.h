@@ -71,6 +71,9 @@ class Connection {
   virtual std::unique_ptr<Statement> take(std::string_view sql) = 0;
   virtual void give_back(std::unique_ptr<Statement> statement) = 0;
 
+  virtual void begin_reading() = 0;
+  virtual void end_reading() noexcept = 0;
+
   // Waits for other writers.
   virtual void begin(Durability durability) = 0;
   virtual void commit() = 0;
@@ -171,8 +174,24 @@ class Database {
   const Dialect &dialect() const { return connection_->dialect(); }
 
  private:
+  friend class Reading;
   friend class Transaction;
   std::unique_ptr<Connection> connection_;
+};
+
+// Its queries see one moment of the store, and take its lock once. Nothing is written meanwhile by
+// this connection, and writers of others are not kept waiting for long.
+class Reading {
+ public:
+  explicit Reading(Database &database) : connection_(*database.connection_) {
+    connection_.begin_reading();
+  }
+  Reading(const Reading &) = delete;
+  Reading &operator=(const Reading &) = delete;
+  ~Reading() { connection_.end_reading(); }
+
+ private:
+  Connection &connection_;
 };
 
 // Writes of one transaction: all on commit(), none otherwise. Waits for other writers. No query of

@@ -102,7 +102,7 @@ void Supervisor::step() {
   records_.seat().drain();
   hear_people();
   for (const LaunchedExit &exit : launcher_.take_exits()) hear_exit(exit);
-  for (const int64_t trial_id : running()) hear_run(trial_id);
+  hear_runs();
   if (records_.search().is_custom())
     for (const engine::SearchPost &post : records_.posts())
       follow_up(records_.search().answer(post));
@@ -152,9 +152,14 @@ void Supervisor::hear_people() {
   if (trials_.all_touched()) trials_.compare(records_.open_trials());
 }
 
-void Supervisor::hear_run(int64_t trial_id) {
-  runs_.follow_log(trial_id);
-  const engine::TrialNews news = records_.news(trial_id);
+void Supervisor::hear_runs() {
+  const std::vector<int64_t> trials = running();
+  for (const int64_t trial_id : trials) runs_.follow_log(trial_id);
+  const std::vector<engine::TrialNews> news = records_.news(trials);
+  for (size_t i = 0; i < trials.size(); ++i) hear(trials[i], news[i]);
+}
+
+void Supervisor::hear(int64_t trial_id, const engine::TrialNews &news) {
   const bool by_metrics = experiment_.launch.by_metrics;
   if (by_metrics)
     for (const engine::TrialValidation &validation : records_.new_validations(trial_id))
@@ -170,7 +175,7 @@ void Supervisor::hear_run(int64_t trial_id) {
 
 void Supervisor::hear_exit(const LaunchedExit &exit) {
   if (!runs_.record_end(exit)) return;
-  hear_run(exit.trial_id);  // what it completed last
+  hear(exit.trial_id, records_.news(exit.trial_id));  // what it completed last
   conclude_run(exit.trial_id, runs_.end_of(exit));
 }
 

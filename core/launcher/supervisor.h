@@ -96,7 +96,8 @@ class Supervisor {
  private:
   void take_over();
   void hear_people();
-  void hear_run(int64_t trial_id);
+  void hear_runs();
+  void hear(int64_t trial_id, const engine::TrialNews &news);
   void hear_exit(const LaunchedExit &exit);
   void follow_up(const engine::Decided &decided);
   void settle();

@@ -27,6 +27,12 @@ std::map<std::string, std::string> configured_variables(const Json &config, bool
   return variables;
 }
 
+void add_document(std::map<std::string, std::string> &variables, const char *name,
+                  const Json &document) {
+  if (std::string text = to_wire(document); text.size() <= longest_variable)
+    variables[name] = std::move(text);
+}
+
 }  // namespace
 
 TrialLaunch trial_launch(const Json &config, const engine::LaunchPlan &plan, bool on_gpus) {
@@ -34,6 +40,7 @@ TrialLaunch trial_launch(const Json &config, const engine::LaunchPlan &plan, boo
   launch.slots = static_cast<int>(run_policy(config).slots_per_trial);
   launch.command = plan.command;
   launch.environment = configured_variables(config, on_gpus);
+  add_document(launch.environment, "DET_EXPERIMENT_CONFIG", config);
   launch.directory = plan.directory;
   launch.slots_at_once = slots_at_once(config);
   return launch;
@@ -55,12 +62,7 @@ std::map<std::string, std::string> trial_environment(const engine::RunInfo &run,
       {"DET_STEPS_COMPLETED", std::to_string(run.steps_completed)},
   };
   if (run.latest_checkpoint) variables["DET_LATEST_CHECKPOINT"] = *run.latest_checkpoint;
-  const auto add_document = [&](const char *name, const Json &document) {
-    if (std::string text = to_wire(document); text.size() <= longest_variable)
-      variables[name] = std::move(text);
-  };
-  add_document("DET_HPARAMS", run.hparams);
-  add_document("DET_EXPERIMENT_CONFIG", run.config);
+  add_document(variables, "DET_HPARAMS", run.hparams);
   return variables;
 }
 

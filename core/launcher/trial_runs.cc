@@ -33,9 +33,9 @@ std::filesystem::path RunLogs::file(int64_t trial_id, int64_t run_id) const {
   return records_.seat().log_file(trial_id, run_id);
 }
 
-std::unique_ptr<LogFollower> RunLogs::follow(int64_t trial_id, int64_t run_id) {
+std::unique_ptr<LogFollower> RunLogs::follow(int64_t trial_id, int64_t run_id, uint64_t offset) {
   return std::make_unique<LogFollower>(
-      file(trial_id, run_id), records_.output().offset(trial_id, run_id),
+      file(trial_id, run_id), offset,
       [this, trial_id, run_id](const std::vector<std::string> &lines, uint64_t read) {
         record(trial_id, run_id, lines, read);
       });
@@ -84,7 +84,7 @@ TrialRuns::TrialRuns(engine::SupervisedExperiment &records, Launcher &launcher,
                      std::filesystem::path store_directory, std::shared_ptr<Logger> log)
     : records_(records.runs()),
       launcher_(launcher),
-      plan_(experiment.launch),
+      plan_(trial_launch(experiment.config, experiment.launch, launcher.has_gpus())),
       policy_(run_policy(experiment.config)),
       store_directory_(std::move(store_directory)),
       storage_directory_(storage_directory(experiment.config)),
@@ -97,12 +97,13 @@ Launched TrialRuns::start(int64_t trial_id) {
   if (!identity) return Launched::no_room;
   // It waits until it is on record, so that there is none that nobody knows of.
   records_.start(run, *identity);
-  add(trial_id, run.run_id);
+  add(trial_id, run.run_id, 0);
   try {
     launcher_.go(trial_id);
   } catch (const Error &error) {
     logs_.tell(trial_id, run.run_id, LogLevel::error,
                "starting " + trial_name(trial_id) + ": " + error.what());
+    runs_.at(trial_id).log->finish();
     return Launched::failed;
   }
   return Launched::yes;
@@ -123,7 +124,7 @@ std::optional<std::string> TrialRuns::prepare(const engine::RunInfo &run) {
 }
 
 TrialLaunch TrialRuns::describe(const engine::RunInfo &run) {
-  TrialLaunch launch = trial_launch(run.config, plan_, launcher_.has_gpus());
+  TrialLaunch launch = plan_;
   launch.trial_id = run.trial_id;
   launch.run_id = run.run_id;
   for (const auto &[name, value] : trial_environment(run, store_directory_))
@@ -134,7 +135,7 @@ TrialLaunch TrialRuns::describe(const engine::RunInfo &run) {
 }
 
 void TrialRuns::take_over(const engine::UnjudgedRun &run) {
-  add(run.trial_id, run.run_id);
+  add(run.trial_id, run.run_id, run.log_offset);
   TrialLaunch launch;
   launch.trial_id = run.trial_id;
   launch.run_id = run.run_id;
@@ -142,8 +143,8 @@ void TrialRuns::take_over(const engine::UnjudgedRun &run) {
   launcher_.adopt(launch, run.leader);
 }
 
-void TrialRuns::add(int64_t trial_id, int64_t run_id) {
-  runs_[trial_id] = {run_id, logs_.follow(trial_id, run_id)};
+void TrialRuns::add(int64_t trial_id, int64_t run_id, uint64_t log_offset) {
+  runs_[trial_id] = {run_id, logs_.follow(trial_id, run_id, log_offset)};
 }
 
 std::vector<int64_t> TrialRuns::trials() const {
@@ -235,7 +236,6 @@ std::string TrialRuns::missing_space(const LaunchedExit &exit, const std::string
 int64_t TrialRuns::remove(int64_t trial_id) {
   const auto found = runs_.find(trial_id);
   const int64_t run_id = found->second.id;
-  found->second.log->finish();
   runs_.erase(found);
   left_.push_back(trial_id);
   return run_id;

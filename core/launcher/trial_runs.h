@@ -40,7 +40,7 @@ class RunLogs {
   std::filesystem::path file(int64_t trial_id, int64_t run_id) const;
 
   // From where its lines are on record already. This must outlive it.
-  std::unique_ptr<LogFollower> follow(int64_t trial_id, int64_t run_id);
+  std::unique_ptr<LogFollower> follow(int64_t trial_id, int64_t run_id, uint64_t offset);
 
   // Of a run: to whoever looks on, and in the log of its trial for those who look later.
   void tell(int64_t trial_id, int64_t run_id, LogLevel level, const std::string &text);
@@ -114,12 +114,12 @@ class TrialRuns {
   TrialLaunch describe(const engine::RunInfo &run);
   std::optional<std::string> prepare(const engine::RunInfo &run);
   std::string missing_space(const LaunchedExit &exit, const std::string &complaint) const;
-  void add(int64_t trial_id, int64_t run_id);
+  void add(int64_t trial_id, int64_t run_id, uint64_t log_offset);
   void kill(int64_t trial_id, Run &run);
 
   engine::SupervisedRuns &records_;
   Launcher &launcher_;
-  const engine::LaunchPlan plan_;
+  const TrialLaunch plan_;  // what all launches of the experiment have
   const RunPolicy policy_;
   const std::filesystem::path store_directory_;
   const std::filesystem::path storage_directory_;  // empty: checkpoints go elsewhere

@@ -165,6 +165,37 @@ void a_store_that_cannot_be_made_says_where_another_may_be(void **) {
   assert_true(contains(message, "or set DET_HOME"));
 }
 
+void the_queries_of_a_reading_see_one_moment(void **) {
+  const Home home;
+  engine::Database writer = engine::open_store(home.store(), true, {});
+  engine::Database reader = engine::open_store(home.store(), false, {});
+  const auto notes = [&] {
+    engine::Query rows = reader.query("SELECT COUNT(*) FROM meta WHERE key LIKE 'note %'");
+    rows.next();
+    return rows.integer(0);
+  };
+  const auto write = [](engine::Database &store, const std::string &key) {
+    engine::Transaction transaction(store);
+    store.run("INSERT INTO meta (key, value) VALUES (?, '')", key);
+    transaction.commit();
+  };
+  {
+    const engine::Reading one_moment(reader);
+    assert_int_equal(notes(), 0);
+    write(writer, "note 1");
+    assert_int_equal(notes(), 0);
+  }
+  assert_int_equal(notes(), 1);
+  assert_equal(code_of([&] {
+                 const engine::Reading one_moment(reader);
+                 notes();
+                 reader.run("SELECT nothing");
+               }),
+               Code::internal);
+  write(reader, "note 2");
+  assert_int_equal(notes(), 2);
+}
+
 void a_store_that_stays_locked_is_busy(void **) {
   const Home home;
   engine::open_store(home.store(), true, {});
@@ -246,6 +277,7 @@ int test_store() {
       cmocka_unit_test(what_is_no_database_is_refused),
       cmocka_unit_test(a_store_that_cannot_be_written_is_a_question_of_access),
       cmocka_unit_test(a_store_that_cannot_be_made_says_where_another_may_be),
+      cmocka_unit_test(the_queries_of_a_reading_see_one_moment),
       cmocka_unit_test(a_store_that_stays_locked_is_busy),
       cmocka_unit_test(a_full_disk_is_told_and_harms_nothing),
       cmocka_unit_test(a_network_file_system_gets_no_shared_memory),

@@ -188,7 +188,7 @@ void what_a_run_prints_is_there_once_with_where_to_go_on(const World &world) {
   led->output().add_lines(1, 1, {"one", "two"}, 8, {});
   assert_true(led->output().add_lines(1, 1, {"CUDA error"}, 19, "CUDA"));
   assert_false(led->output().add_lines(1, 1, {"CUDA error"}, 30, "CUDA"));
-  assert_equal(led->output().offset(1, 1), 30U);
+  assert_equal(led->runs().unjudged().at(0).log_offset, 30U);
   assert_true(led->runs().standing(1, 1).restarts_forbidden);
   engine::Engine engine = world.engine();
   assert_equal(engine.trials().logs(1, {}).at("logs").size(), 4U);

@@ -180,10 +180,20 @@ int64_t next_run(Database &store, int64_t trial_id) {
   return trial.integer(0);
 }
 
-RunInfo read_info(Database &store, int64_t trial_id, int64_t run_id) {
+Json config_of(Database &store, int64_t trial_id) {
+  Query experiment = store.query(
+      "SELECT experiments.id, config FROM trials JOIN experiments ON experiments.id=experiment_id"
+      " WHERE trials.id=?",
+      trial_id);
+  experiment.next();
+  return read_config(store, experiment.integer(0), experiment.view(1));
+}
+
+// All but its configuration. Of its next run, where no run is given.
+RunInfo read_info(Database &store, int64_t trial_id, std::optional<int64_t> run_id = {}) {
   Query trial = store.query(
-      "SELECT experiment_id, seed, hparams, config, task_id,"
-      " (SELECT value FROM meta WHERE key='cluster_id'), launch"
+      "SELECT experiment_id, seed, hparams, task_id,"
+      " (SELECT value FROM meta WHERE key='cluster_id'), launch, last_run"
       " FROM trials JOIN experiments ON experiments.id=experiment_id WHERE trials.id=?",
       trial_id);
   if (!trial.next())
@@ -192,20 +202,19 @@ RunInfo read_info(Database &store, int64_t trial_id, int64_t run_id) {
   RunInfo info;
   info.experiment_id = trial.integer(0);
   info.trial_id = trial_id;
-  info.run_id = run_id;
+  info.run_id = run_id.value_or(trial.integer(6) + 1);
   info.trial_seed = trial.integer(1);
   info.hparams = parse_json_object(trial.view(2), "the stored hyperparameters");
-  info.config = read_config(store, info.experiment_id, trial.view(3));
-  info.task_id = trial.text(4);
-  info.allocation_id = info.task_id + "." + std::to_string(run_id);
-  info.cluster_id = trial.text(5);
+  info.task_id = trial.text(3);
+  info.allocation_id = info.task_id + "." + std::to_string(info.run_id);
+  info.cluster_id = trial.text(4);
 
   if (const auto own = latest_checkpoint(store, trial_id)) {
     info.latest_checkpoint = own->uuid;
     info.steps_completed = own->steps;
-  } else if (!trial.is_null(6)) {
+  } else if (!trial.is_null(5)) {
     // Another trial's, whose steps are not its own.
-    const Json launch = parse_json_object(trial.view(6), "how trials are started");
+    const Json launch = parse_json_object(trial.view(5), "how trials are started");
     if (const Json warm = launch.value("warm_start", Json()); warm.is_string())
       info.latest_checkpoint = warm.get<std::string>();
   }
@@ -286,6 +295,7 @@ StartedRun start_now(Database &store, const RunRequest &request) {
   Transaction transaction(store, Durability::relaxed);
   const auto [trial_id, run_id, supervised] = own_run(store, request);
   RunInfo info = read_info(store, trial_id, run_id);
+  info.config = config_of(store, trial_id);
   const std::string journal_id = make_uuid();
   const RankProcess chief{0, ProcessIdentity::current()};
   Json described = chief.process.to_json();
@@ -317,7 +327,7 @@ StartedRun start_now(Database &store, const RunRequest &request) {
 StartedRun start_run(Database &store, const RunRequest &request) {
   if (request.accept) {
     const std::optional<int64_t> found = find_trial(store, request);
-    request.accept(found ? describe_next_run(store, *found).config : request.config);
+    request.accept(found ? config_of(store, *found) : request.config);
   }
   constexpr std::chrono::milliseconds between_looks{50};
   const auto end = std::chrono::steady_clock::now() + request.wait;
@@ -335,16 +345,14 @@ StartedRun start_run(Database &store, const RunRequest &request) {
 }
 
 RunInfo describe_next_run(Database &store, int64_t trial_id) {
-  int64_t last = 0;
-  {
-    Query trial = store.query("SELECT last_run FROM trials WHERE id=?", trial_id);
-    if (trial.next()) last = trial.integer(0);
-  }
-  return read_info(store, trial_id, last + 1);
+  const Reading one_moment(store);
+  return read_info(store, trial_id);
 }
 
 void record_next_run(Database &store, const RunInfo &run, const std::string &leader) {
-  if (next_run(store, run.trial_id) != run.run_id)
+  store.run("UPDATE trials SET last_run=?, early_exit=NULL WHERE id=? AND last_run=?", run.run_id,
+            run.trial_id, run.run_id - 1);
+  if (store.changes() == 0)
     throw Error(Code::conflict, "starting trial " + std::to_string(run.trial_id) +
                                     ": another process has started it");
   insert_run(store, run, "", leader, "", leader);

@@ -63,9 +63,9 @@ struct StartedRun {
 // be tried again.
 StartedRun start_run(Database &store, const RunRequest &request);
 
-// For the supervisor of a trial, which starts each of its runs: what the next run is to do, and the
-// record of that run with its leader (SupervisedRuns::start()), for which the caller holds a
-// transaction.
+// For the supervisor of a trial, which starts each of its runs: what the next run is to do, all but
+// the configuration, which is that of its experiment; and the record of that run with its leader
+// (SupervisedRuns::start()), for which the caller holds a transaction.
 RunInfo describe_next_run(Database &store, int64_t trial_id);
 void record_next_run(Database &store, const RunInfo &run, const std::string &leader);
 

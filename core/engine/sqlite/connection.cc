@@ -393,6 +393,16 @@ void SqliteConnection::give_back(std::unique_ptr<Statement> statement) {
   if (ours.is_of(handle_.get()) && !*ours.place()) *ours.place() = std::move(statement);
 }
 
+void SqliteConnection::begin_reading() { execute("BEGIN"); }
+
+void SqliteConnection::end_reading() noexcept {
+  try {
+    commit();
+  } catch (...) {
+    roll_back();  // without memory; nothing was written
+  }
+}
+
 void SqliteConnection::begin(Durability durability) {
   require_in_place();
   reconnect_if_lost();

@@ -33,6 +33,8 @@ class SqliteConnection : public Connection {
 
   std::unique_ptr<Statement> take(std::string_view sql) override;
   void give_back(std::unique_ptr<Statement> statement) override;
+  void begin_reading() override;
+  void end_reading() noexcept override;
   void begin(Durability durability) override;
   void commit() override;
   void roll_back() noexcept override;

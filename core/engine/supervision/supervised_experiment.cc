@@ -122,6 +122,13 @@ TrialNews SupervisedExperiment::news(int64_t trial_id) {
   return news;
 }
 
+std::vector<TrialNews> SupervisedExperiment::news(const std::vector<int64_t> &trials) {
+  const Reading one_moment(records());
+  std::vector<TrialNews> all;
+  for (const int64_t trial_id : trials) all.push_back(news(trial_id));
+  return all;
+}
+
 std::vector<TrialValidation> SupervisedExperiment::new_validations(int64_t trial_id) {
   std::vector<TrialValidation> found;
   Query rows = records().query(

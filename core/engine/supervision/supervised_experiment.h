@@ -74,6 +74,7 @@ class SupervisedExperiment {
   std::vector<OpenTrial> open_trials();  // those that have not ended, in order
   TrialStanding standing(int64_t trial_id);
   TrialNews news(int64_t trial_id);
+  std::vector<TrialNews> news(const std::vector<int64_t> &trials);  // of each, at one moment
   std::vector<TrialValidation> new_validations(int64_t trial_id);
 
  private:

@@ -10,12 +10,14 @@ namespace det::engine {
 std::vector<UnjudgedRun> SupervisedRuns::unjudged() {
   std::vector<UnjudgedRun> runs;
   Query rows = records().query(
-      "SELECT trials.id, runs.run_id, runs.leader FROM trials"
+      "SELECT trials.id, runs.run_id, runs.leader, runs.log_offset FROM trials"
       " JOIN runs ON trial_id=trials.id AND run_id=last_run AND leader IS NOT NULL"
       " WHERE experiment_id=? AND trials.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR')"
       " ORDER BY trials.id",
       experiment_id_);
-  while (rows.next()) runs.push_back({rows.integer(0), rows.integer(1), rows.text(2)});
+  while (rows.next())
+    runs.push_back(
+        {rows.integer(0), rows.integer(1), rows.text(2), static_cast<uint64_t>(rows.integer(3))});
   return runs;
 }
 
@@ -97,12 +99,6 @@ void RunOutput::add(int64_t trial_id, int64_t run_id, LogLevel level, const std:
   Change change(store_, Durability::relaxed);
   insert(trial_id, run_id, level, text);
   change.commit();
-}
-
-uint64_t RunOutput::offset(int64_t trial_id, int64_t run_id) {
-  Query run = records().query("SELECT log_offset FROM runs WHERE trial_id=? AND run_id=?", trial_id,
-                              run_id);
-  return run.next() ? static_cast<uint64_t>(run.integer(0)) : 0;
 }
 
 bool RunOutput::add_lines(int64_t trial_id, int64_t run_id, const std::vector<std::string> &lines,

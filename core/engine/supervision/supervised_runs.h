@@ -20,6 +20,7 @@ struct UnjudgedRun {
   int64_t trial_id = 0;
   int64_t run_id = 0;
   std::string leader;
+  uint64_t log_offset = 0;  // how far what it prints is on record
 };
 
 // What a run has said when its process is gone.
@@ -46,7 +47,7 @@ class SupervisedRuns {
       : store_(store), experiment_id_(experiment_id) {}
 
   std::vector<UnjudgedRun> unjudged();  // of trials that have not ended
-  // What the next run of a trial is to do.
+  // What the next run of a trial is to do: all but the configuration, which is the experiment's.
   RunInfo next(int64_t trial_id);
   // `leader` is what its launcher knows it by, the text of a JSON object: that of a process of a
   // machine is its ProcessIdentity.
@@ -76,8 +77,6 @@ class RunOutput {
   explicit RunOutput(Store &store) : store_(store) {}
 
   void add(int64_t trial_id, int64_t run_id, LogLevel level, const std::string &text);
-  // How far the file of a run was read.
-  uint64_t offset(int64_t trial_id, int64_t run_id);
   // Lines with how far they were read, so that none is lost or stored twice. Where a line has what
   // `policy` looks for, the trial is not started again when it fails: whether that is new.
   bool add_lines(int64_t trial_id, int64_t run_id, const std::vector<std::string> &lines,
