@@ -18,10 +18,20 @@ std::string iso8601(int64_t time_us) {
   const time_t seconds = static_cast<time_t>((time_us - micros) / 1'000'000);
   tm parts{};
   gmtime_r(&seconds, &parts);
-  char day[32];
-  strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &parts);
-  const std::string digits = std::to_string(1'000'000 + micros).substr(1);
-  return std::string(day) + "." + digits + "+00:00";
+  std::string text = std::to_string(1900L + parts.tm_year);
+  const auto add = [&text](char before, int two_digits) {
+    for (const int c : {int{before}, '0' + two_digits / 10, '0' + two_digits % 10})
+      text += static_cast<char>(c);
+  };
+  add('-', parts.tm_mon + 1);
+  add('-', parts.tm_mday);
+  add('T', parts.tm_hour);
+  add(':', parts.tm_min);
+  add(':', parts.tm_sec);
+  text += '.';
+  for (int64_t unit = 100'000; unit > 0; unit /= 10)
+    text += static_cast<char>('0' + micros / unit % 10);
+  return text += "+00:00";
 }
 
 namespace {

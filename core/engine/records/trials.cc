@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/report.h"
 #include "core/base/text/dotted_name.h"
+#include "core/base/text/printable.h"
 #include "core/base/text/utf8.h"
 #include "core/engine/records/entries.h"
 #include "core/engine/records/find.h"
@@ -252,18 +253,30 @@ constexpr size_t most_bytes_of_page = 4 << 20;
 // A report cannot be taken for JSON without a look: something else may have written to the store.
 // Where the column of that answer says no, parsing it tells what is wrong.
 void append_stored(std::string &out, const Query &row, int column, int is_json) {
+  const std::string_view text = row.view(column);
   if (row.is_null(column)) out += "null";
-  else if (row.integer(is_json) != 0 && is_utf8(row.view(column))) out += row.view(column);
+  else if (row.integer(is_json) != 0 && is_utf8(text)) out += text;
   else out += to_wire(stored_json(row, column));
 }
 
+void append_text(std::string &out, std::string_view text) {
+  if (is_plain(text) && text.find_first_of("\"\\") == text.npos)
+    out.append("\"").append(text).append("\"");
+  else out += to_wire(std::string(text));
+}
+
 void append_report(std::string &out, const Query &row) {
-  out += R"({"group":)" + to_wire(row.text(1));
+  out += R"({"group":)";
+  append_text(out, row.view(1));
   const int64_t steps = row.integer(2);
-  out += R"(,"steps_completed":)" + (steps == no_steps ? "null" : std::to_string(steps));
-  out += R"(,"trial_run_id":)" + std::to_string(row.integer(3));
-  out += R"(,"rank":)" + std::to_string(row.integer(9));
-  out += R"(,"time":")" + iso8601(row.integer(4));
+  out += R"(,"steps_completed":)";
+  out += steps == no_steps ? "null" : std::to_string(steps);
+  out += R"(,"trial_run_id":)";
+  out += std::to_string(row.integer(3));
+  out += R"(,"rank":)";
+  out += std::to_string(row.integer(9));
+  out += R"(,"time":")";
+  out += iso8601(row.integer(4));
   out += R"(","metrics":)";
   append_stored(out, row, 5, 7);
   out += R"(,"batch_metrics":)";
@@ -294,7 +307,9 @@ std::string StoredMetrics::text(int64_t trial_id, const std::optional<std::strin
         return text.size() < most_bytes_of_page;
       },
       trial_id, group);
-  return text + R"(],"next":)" + next.dump() + "}";
+  text += R"(],"next":)";
+  text += next.dump();
+  return text += '}';
 }
 
 Json StoredMetrics::names(int64_t trial_id) {
