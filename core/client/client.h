@@ -25,7 +25,7 @@ class Client {
 
   virtual Json list_experiments(const engine::Page &page) = 0;
   virtual Json get_experiment(int64_t experiment_id) = 0;
-  // As get_experiment(), without the trials.
+  // Of get_experiment() what needs no look at the trials: name, state, configuration and error.
   virtual Json describe_experiment(int64_t experiment_id) = 0;
   virtual Json list_trials(int64_t experiment_id,
                            const engine::Page &page) = 0;  // 0: of all experiments

@@ -10,6 +10,12 @@
 
 namespace det::engine {
 
+namespace {
+
+constexpr const char *reading = "reading an experiment";
+
+}
+
 Json Experiments::entry(int64_t experiment_id, const char *tried) {
   Query row = records().query(experiment_columns(records().dialect()) + " WHERE experiments.id=?",
                               experiment_id);
@@ -17,23 +23,30 @@ Json Experiments::entry(int64_t experiment_id, const char *tried) {
   return experiment_entry(row, LiveTrials(records(), store_.directory()));
 }
 
-Json Experiments::description(int64_t experiment_id) {
-  Json experiment = entry(experiment_id, "reading an experiment");
+void Experiments::add_configuration(Json &experiment, int64_t experiment_id) {
   Query config = records().query("SELECT config FROM experiments WHERE id=?", experiment_id);
   config.next();
   experiment["config"] = config::with_masked_secrets(used_config(records(), config.view(0)));
   experiment["error"] = failure_of(records(), experiment.at("state"), experiment_id);
-  return experiment;
 }
 
 Json Experiments::describe(int64_t experiment_id) {
   const auto guard = store_.lock();
-  return description(experiment_id);
+  Query row =
+      records().query("SELECT name, state, tags FROM experiments WHERE id=?", experiment_id);
+  if (!row.next()) throw_no_experiment(records(), experiment_id, reading);
+  Json experiment{{"id", experiment_id},
+                  {"name", row.text(0)},
+                  {"state", row.text(1)},
+                  {"tags", stored_json(row, 2)}};
+  add_configuration(experiment, experiment_id);
+  return experiment;
 }
 
 Json Experiments::get(int64_t experiment_id) {
   const auto guard = store_.lock();
-  Json experiment = description(experiment_id);
+  Json experiment = entry(experiment_id, reading);
+  add_configuration(experiment, experiment_id);
   Json trials = Json::array();
   const LiveTrials live(records(), store_.directory());
   Query rows = records().query(

@@ -26,7 +26,7 @@ class Experiments {
 
   Json list(const Page &page);
   Json get(int64_t experiment_id);
-  // As get(), without the trials.
+  // Of get() what needs no look at its trials: the name, state, tags, configuration and error.
   Json describe(int64_t experiment_id);
   // With some of {"name", "notes", "tags": [], "archived": false}. Gives its entry.
   Json update(int64_t experiment_id, const Json &changes);
@@ -43,7 +43,7 @@ class Experiments {
  private:
   Database &records() { return store_.database(); }
   Json entry(int64_t experiment_id, const char *tried);
-  Json description(int64_t experiment_id);
+  void add_configuration(Json &experiment, int64_t experiment_id);
 
   Store &store_;
 };
