@@ -95,6 +95,19 @@ void json_escapes_what_steers_a_terminal_and_reads_the_same(void **) {
   assert_equal(Json::parse(line), value);
 }
 
+void json_text_becomes_the_line_of_its_value(void **) {
+  for (const char *text :
+       {R"({"group":"training","steps_completed":1129,"metrics":{"loss":0.4959708893842458}})",
+        R"({"a":-0.0,"b":1e15,"c":[1E-7,2]})", R"( { "a b" : [ 1.50 , -7 ] , "c" : {} } )",
+        R"({"big":12345678901234567890,"more":123456789012345678901234567890,"small":5e-324})",
+        R"({"a\"1.50":"1.50 \u00e9","b":1.50})",
+        "{\"gr\xc3\xb6\xc3\x9f\x65\":1.50,\"x\":\"\xe2\x80\xae\"}", "[1.5,\n\t2]", R"("1.50")",
+        "1000000000000000.0", "[]", "true"}) {
+    const auto value = det::cli::Json::parse(text);
+    assert_string_equal(json_text_line(text).c_str(), json_line(value).c_str());
+  }
+}
+
 void long_values_are_told_in_short(void **) {
   det::cli::Json names = det::cli::Json::array();
   for (int i = 0; i < 20'000; ++i) names.push_back("name" + std::to_string(i));
@@ -148,6 +161,7 @@ int test_table() {
       cmocka_unit_test(csv_keeps_spreadsheets_from_computing),
       cmocka_unit_test(csv_is_exact_in_a_file_and_printable_on_a_terminal),
       cmocka_unit_test(json_escapes_what_steers_a_terminal_and_reads_the_same),
+      cmocka_unit_test(json_text_becomes_the_line_of_its_value),
       cmocka_unit_test(long_values_are_told_in_short),
       cmocka_unit_test(table_fits_a_narrow_terminal),
   };

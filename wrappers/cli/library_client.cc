@@ -12,8 +12,11 @@ namespace det::cli {
 
 namespace {
 
-// The first screen comes soon, and what follows it in few calls.
-constexpr int64_t first_page = 100, later_pages = 1000;
+// The first screen comes soon, and what follows it in few calls. With the second page a table has
+// the rows that fix its widths.
+constexpr int64_t first_page = 100, second_page = 400, later_pages = 1000;
+
+constexpr const char *answer_name = "an answer of the library";
 
 [[noreturn]] void fail(det_status status, const det_error &error) {
   const std::string message = error.message[0] ? error.message : det_status_name(status);
@@ -29,10 +32,10 @@ Json answer_of(const Function &function, const Arguments &...arguments) {
       [&](char **out, det_error *error) { return function(arguments..., out, error); });
 }
 
-// Visits the entries under `key`, page after page, of a function that takes a page behind these
+// Reads the entries under `key`, page after page, of a function that takes a page behind these
 // `arguments`.
 template <class Function, class... Arguments>
-void walk(const char *key, const Listing &listing, const Visit &visit, const Function &function,
+void walk(const char *key, const Listing &listing, const Read &read, const Function &function,
           const Arguments &...arguments) {
   const Order order = listing.order;
   det_client_page page = DET_CLIENT_PAGE_INIT;
@@ -46,14 +49,29 @@ void walk(const char *key, const Listing &listing, const Visit &visit, const Fun
   int64_t left = listing.count == 0 ? std::numeric_limits<int64_t>::max() : listing.count;
   for (bool more = true; more;) {
     page.limit = std::min(page.limit, left);
-    const Json answer = answer_of(function, arguments..., &page);
-    for (const Json &entry : answer.at(key)) {
-      if (!visit(entry) || --left == 0) return;
+    const LibraryText text = ask_library_for_text(
+        [&](char **out, det_error *error) { return function(arguments..., &page, out, error); });
+    JsonCursor answer(text.get(), answer_name);
+    Json next;
+    answer.enter_object();
+    for (std::string_view name; answer.next_member(name);) {
+      if (name != key) {
+        next = answer.value();
+        continue;
+      }
+      answer.enter_list();
+      while (answer.next_element())
+        if (!read(answer) || --left == 0) return;
     }
-    more = !answer.at("next").is_null();
-    if (more) page.after = answer.at("next").get<int64_t>();
-    page.limit = later_pages;
+    more = !next.is_null();
+    if (more) page.after = next.get<int64_t>();
+    page.limit = page.limit == first_page ? second_page : later_pages;
   }
+}
+
+// For lists whose entries are wanted as a whole.
+Read reading(const Visit &visit) {
+  return [&visit](JsonCursor &entry) { return visit(entry.value()); };
 }
 
 det_client_options options_of(const std::string &master, const std::string &user = {}) {
@@ -101,17 +119,17 @@ det_status call_library(const std::function<det_status(det_error *error)> &call)
   return status;
 }
 
-std::string ask_library_for_text(const LibraryCall &call) {
+LibraryText ask_library_for_text(const LibraryCall &call) {
   char *text = nullptr;
   det_error error = DET_ERROR_INIT;
   const det_status status = call(&text, &error);
-  const std::unique_ptr<char, void (*)(void *)> owned(text, det_free);
+  LibraryText owned(text, det_free);
   if (status != DET_OK) fail(status, error);
-  return text;
+  return owned;
 }
 
 Json ask_library(const LibraryCall &call) {
-  return parse_json(ask_library_for_text(call), "an answer of the library");
+  return parse_json(ask_library_for_text(call).get(), answer_name);
 }
 
 Client::Client(const std::string &master) {
@@ -124,20 +142,21 @@ Client::Client(const std::string &master) {
 }
 
 void Client::each_experiment(const Visit &visit, const Listing &listing) {
-  walk("experiments", listing, visit, det_client_list_experiments, handle_.get());
+  walk("experiments", listing, reading(visit), det_client_list_experiments, handle_.get());
 }
 
 void Client::each_trial(int64_t experiment_id, const Visit &visit, const Listing &listing) {
-  walk("trials", listing, visit, det_client_list_trials, handle_.get(), experiment_id);
+  walk("trials", listing, reading(visit), det_client_list_trials, handle_.get(), experiment_id);
 }
 
 void Client::each_checkpoint(int64_t trial_id, const Visit &visit, const Listing &listing) {
-  walk("checkpoints", listing, visit, det_client_list_checkpoints, handle_.get(), trial_id);
+  walk("checkpoints", listing, reading(visit), det_client_list_checkpoints, handle_.get(),
+       trial_id);
 }
 
 void Client::each_report(int64_t trial_id, const std::optional<std::string> &group,
-                         const Visit &visit, const Listing &listing) {
-  walk("metrics", listing, visit, det_client_list_metrics, handle_.get(), trial_id,
+                         const Read &read, const Listing &listing) {
+  walk("metrics", listing, read, det_client_list_metrics, handle_.get(), trial_id,
        group ? group->c_str() : nullptr);
 }
 
@@ -146,7 +165,8 @@ void Client::each_metric(int64_t trial_id, const std::optional<std::string> &gro
   const auto is_object = [](const Json &value) { return value.is_object(); };
   each_report(
       trial_id, group,
-      [&](const Json &report) {
+      [&](JsonCursor &entry) {
+        const Json report = entry.value();
         const Json &metrics = field(report, "metrics");
         if (std::none_of(metrics.begin(), metrics.end(), is_object)) return visit(report);
         Json flat = report;
@@ -166,9 +186,9 @@ void Client::each_report_page(int64_t trial_id, const std::optional<std::string>
   for (std::optional<int64_t> next = 0; next;) {
     page.after = *next;
     next = read(ask_library_for_text([&](char **out, det_error *error) {
-      return det_client_list_metrics(handle_.get(), trial_id, group ? group->c_str() : nullptr,
-                                     &page, out, error);
-    }));
+                  return det_client_list_metrics(
+                      handle_.get(), trial_id, group ? group->c_str() : nullptr, &page, out, error);
+                }).get());
   }
 }
 
@@ -223,8 +243,9 @@ void Client::LogReader::read_new(const Visit &visit) {
 
 std::string Client::trace(int64_t trial_id) {
   return ask_library_for_text([&](char **out, det_error *error) {
-    return det_client_get_trace(handle_.get(), trial_id, out, error);
-  });
+           return det_client_get_trace(handle_.get(), trial_id, out, error);
+         })
+      .get();
 }
 
 Json Client::metric_names(int64_t trial_id) {

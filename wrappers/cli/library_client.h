@@ -12,6 +12,8 @@
 #include <optional>
 #include <string>
 
+#include "core/base/json_cursor.h"
+
 namespace det::cli {
 
 using Json = nlohmann::ordered_json;
@@ -19,13 +21,17 @@ using Json = nlohmann::ordered_json;
 // Called for each entry of a list. False ends the walk.
 using Visit = std::function<bool(const Json &entry)>;
 
+// The same for lists that are long: it steps over the entry, and makes values of what it needs.
+using Read = std::function<bool(JsonCursor &entry)>;
+
 // The status of a call that did not fail. Throws Failure.
 det_status call_library(const std::function<det_status(det_error *error)> &call);
 
 // The answer of a call that gives JSON. Throws Failure.
 using LibraryCall = std::function<det_status(char **out_json, det_error *error)>;
 Json ask_library(const LibraryCall &call);
-std::string ask_library_for_text(const LibraryCall &call);  // as it is
+using LibraryText = std::unique_ptr<char, void (*)(void *)>;
+LibraryText ask_library_for_text(const LibraryCall &call);  // as it is
 
 enum class Order { oldest_first, newest_first, best_first, worst_first };
 
@@ -53,7 +59,7 @@ class Client {
                   const Listing &listing = {});
   void each_checkpoint(int64_t trial_id, const Visit &visit,  // 0: of all trials
                        const Listing &listing = {});
-  void each_report(int64_t trial_id, const std::optional<std::string> &group, const Visit &visit,
+  void each_report(int64_t trial_id, const std::optional<std::string> &group, const Read &read,
                    const Listing &listing = {Order::oldest_first});
   // The same with one name for each value: "agent.memory_free" is that of what stands in an object.
   void each_metric(int64_t trial_id, const std::optional<std::string> &group, const Visit &visit,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/text/dotted_name.h"
+#include "core/base/text/string_hash.h"
 #include "wrappers/cli/commands/ids.h"
 #include "wrappers/cli/commands/list.h"
 #include "wrappers/cli/commands/metric_names.h"
@@ -31,13 +32,15 @@ class RowMerger {
   using Take = std::function<bool(const MetricRow &)>;
   RowMerger(const std::vector<std::string> &columns, Take take);
 
-  bool add(const Json &report);
+  bool add(JsonCursor &report);
   bool finish();  // what has not been taken yet
 
  private:
-  MetricRow &row_of(const Json &report);
+  MetricRow &row_of(MetricRow &&report);
+  bool take_values(JsonCursor metrics, const std::string &prefix, MetricRow &row);
 
-  std::unordered_map<std::string, size_t> places_;  // of the columns
+  // Of the columns.
+  std::unordered_map<std::string, size_t, StringHash, std::equal_to<>> places_;
   Take take_;
   std::vector<MetricRow> rows_;
 };
@@ -46,17 +49,23 @@ RowMerger::RowMerger(const std::vector<std::string> &columns, Take take) : take_
   for (const std::string &column : columns) places_.emplace(column, places_.size());
 }
 
-bool RowMerger::add(const Json &report) {
-  const Json &steps = field(report, "steps_completed"), &run = field(report, "trial_run_id");
-  // Those that belong to no step are each of a time of their own.
-  const bool same =
-      rows_.empty() || (!steps.is_null() && rows_[0].steps == steps && rows_[0].run == run);
-  if (!same && !finish()) return false;
-  MetricRow &row = row_of(report);
-  for (const auto &[name, value] : field(report, "metrics").items()) {
-    const auto place = places_.find(name);
-    if (place != places_.end()) row.values[place->second] = value;
+bool RowMerger::add(JsonCursor &report) {
+  MetricRow read;
+  std::string_view metrics = "{}";
+  report.enter_object();
+  for (std::string_view name; report.next_member(name);) {
+    if (name == "group") read.group = report.value();
+    else if (name == "steps_completed") read.steps = report.value();
+    else if (name == "trial_run_id") read.run = report.value();
+    else if (name == "time") read.time = report.value();
+    else if (name == "metrics") metrics = report.text();
+    else report.text();
   }
+  // Those that belong to no step are each of a time of their own.
+  const bool same = rows_.empty() || (!read.steps.is_null() && rows_[0].steps == read.steps &&
+                                      rows_[0].run == read.run);
+  if (!same && !finish()) return false;
+  take_values(JsonCursor(metrics, "the metrics of a report"), "", row_of(std::move(read)));
   return true;
 }
 
@@ -70,14 +79,29 @@ bool RowMerger::finish() {
   });
 }
 
-MetricRow &RowMerger::row_of(const Json &report) {
-  const Json &group = field(report, "group");
+MetricRow &RowMerger::row_of(MetricRow &&report) {
   for (MetricRow &row : rows_) {
-    if (row.group == group) return row;
+    if (row.group == report.group) return row;
   }
-  rows_.push_back({group, field(report, "steps_completed"), field(report, "trial_run_id"),
-                   field(report, "time"), std::vector<Json>(places_.size())});
-  return rows_.back();
+  report.values.resize(places_.size());
+  return rows_.emplace_back(std::move(report));
+}
+
+// Values in an object have its name before theirs: "agent.memory_free". False: there was nothing.
+bool RowMerger::take_values(JsonCursor metrics, const std::string &prefix, MetricRow &row) {
+  if (!metrics.at_object()) return false;
+  metrics.enter_object();
+  bool any = false;
+  for (std::string_view name; metrics.next_member(name); any = true) {
+    std::string dotted;
+    if (!prefix.empty()) name = dotted = prefix + std::string(name);
+    const auto place = places_.find(name);
+    const std::string_view text = metrics.text();
+    const JsonCursor value(text, "a metric");
+    if (text[0] == '{' && take_values(value, std::string(name) + ".", row)) continue;
+    if (place != places_.end()) row.values[place->second] = JsonCursor(value).value();
+  }
+  return any;
 }
 
 constexpr const char *metrics_footer =
@@ -133,11 +157,15 @@ void print_reports(Client &client, const MetricsOptions &options) {
   int64_t left = options.count;
   client.each_report(
       options.trial, options.one_group(),
-      [&](const Json &report) {
-        const Json part = chosen_part(report, options.names);
+      [&](JsonCursor &report) {
+        if (options.names.empty() && options.sort.empty()) {
+          print(json_text_line(report.text()));
+          return --left != 0;
+        }
+        Json part = chosen_part(report.value(), options.names);
         if (part.is_null()) return true;
         if (!options.sort.empty()) {
-          held.push_back(part);
+          held.push_back(std::move(part));
           return true;
         }
         print(json_line(part));
@@ -167,9 +195,9 @@ void each_row(Client &client, const MetricsOptions &options, const std::vector<s
     return --left != 0;
   });
   bool more = true;
-  client.each_metric(
+  client.each_report(
       options.trial, options.one_group(),
-      [&](const Json &report) { return more = merger.add(report); }, options.listing());
+      [&](JsonCursor &report) { return more = merger.add(report); }, options.listing());
   if (more) merger.finish();
   const auto column = std::find(names.begin(), names.end(), options.sort) - names.begin();
   sort_rows(held, options, [&](const MetricRow &row) -> const Json & {

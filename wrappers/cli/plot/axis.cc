@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -177,7 +178,10 @@ Axis fit_axis(const Dimension &dimension, double low, double high, int wanted) {
 std::string short_number(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return formatted("%.*g", 6, value);
+  char text[32];
+  const auto [end, error] =
+      std::to_chars(text, text + sizeof text, value, std::chars_format::general, 6);
+  return std::string(text, error == std::errc() ? end : text);
 }
 
 }  // namespace det::cli

@@ -56,6 +56,14 @@ std::string with_escapes(const std::string &json) {
   return out;
 }
 
+bool starts_number(char c) { return c == '-' || (c >= '0' && c <= '9'); }
+
+// A number that any writer of JSON writes with these digits.
+bool is_whole(std::string_view number) {
+  constexpr size_t most_digits = 18;
+  return number.size() <= most_digits && number.find_first_of(".Ee") == number.npos;
+}
+
 void flatten(const std::string &prefix, const Json &value,
              std::vector<std::pair<std::string, Json>> &out) {
   if (!value.is_object() || value.empty()) {
@@ -186,6 +194,26 @@ std::string json_line(const Json &value) {
   std::string json = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (!is_plain(json)) json = with_escapes(json);
   return json + '\n';
+}
+
+std::string json_text_line(std::string_view json) {
+  if (!is_plain(json) || json.find('\\') != json.npos)
+    return json_line(JsonCursor(json, "an entry").value());
+  std::string line;
+  line.reserve(json.size() + 1);
+  for (size_t at = 0; at < json.size();) {
+    const char first = json[at];
+    size_t end = at + 1;
+    if (first == '"') end = std::min(json.find('"', end), json.size() - 1) + 1;
+    if (starts_number(first))
+      end = std::min(json.find_first_not_of("+-.0123456789Ee", end), json.size());
+    const std::string_view part = json.substr(at, end - at);
+    if (starts_number(first) && !is_whole(part))
+      line += JsonCursor(part, "a number").value().dump();
+    else if (first != ' ') line += part;
+    at = end;
+  }
+  return line += '\n';
 }
 
 std::string csv_line(const std::vector<std::string> &texts, const Terminal &terminal) {

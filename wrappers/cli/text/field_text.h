@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,8 @@ std::string clock_of(const Json &value);  // a time to the second, in UTC: "2026
 // One line of JSON with its end, as --json prints it. What steers a terminal is written as JSON's
 // own escapes: for programs it is the same.
 std::string json_line(const Json &value);
+// The same of a value that is JSON text already.
+std::string json_text_line(std::string_view json);
 
 // One line of comma-separated values with its end: printable on a terminal, exact elsewhere. A text
 // that a spreadsheet would take for a formula begins with an apostrophe.

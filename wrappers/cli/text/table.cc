@@ -33,7 +33,8 @@ Table::Table(const Terminal &terminal, std::vector<Column> columns)
 void Table::add(std::vector<std::string> cells) {
   ++rows_;
   for (size_t i = 0; i < cells.size(); ++i) {
-    cells[i] = shortened(printable(cells[i]), most_[i], terminal_);
+    if (!is_plain(cells[i])) cells[i] = printable(cells[i]);
+    if (display_width(cells[i]) > most_[i]) cells[i] = shortened(cells[i], most_[i], terminal_);
     widths_[i] = std::max(widths_[i], display_width(cells[i]));
   }
   if (widths_fixed_) return print_row(cells);
@@ -82,21 +83,22 @@ void Table::print_row(const std::vector<std::string> &cells) const {
   size_t room =
       terminal_.interactive ? static_cast<size_t>(std::max(terminal_.width, 1)) : SIZE_MAX;
   for (size_t i = 0; i < cells.size() && room > 0; ++i) {
-    const std::string padding(widths_[i] - display_width(cells[i]), ' ');
-    const bool right = columns_[i].align == Align::right;
-    const std::string gap = i > 0 ? "  " : "";
-    const std::string cell = gap + (right ? padding + cells[i] : cells[i] + padding);
-    const bool whole = display_width(cell) <= room;
+    const size_t gap = i > 0 ? 2 : 0, padding = widths_[i] - display_width(cells[i]);
+    const size_t before = gap + (columns_[i].align == Align::right ? padding : 0);
+    const bool whole = gap + widths_[i] <= room;
     const bool state = columns_[i].title == "STATE" && cells[i] != "STATE";
-    if (whole && state)
-      line += gap + painted(terminal_, colour_of_state(cells[i]), cells[i]) + padding;
-    else
-      line +=
-          whole ? cell : shortened(cell.substr(0, cell.find_last_not_of(' ') + 1), room, terminal_);
-    room -= std::min(display_width(cell), room);
+    if (whole) {
+      line.append(before, ' ');
+      line += state ? painted(terminal_, colour_of_state(cells[i]), cells[i]) : cells[i];
+      line.append(gap + padding - before, ' ');
+    } else {
+      const std::string cell = std::string(before, ' ') + cells[i];
+      line += shortened(cell.substr(0, cell.find_last_not_of(' ') + 1), room, terminal_);
+    }
+    room -= std::min(gap + widths_[i], room);
   }
   line.erase(line.find_last_not_of(' ') + 1);
-  print(line + "\n");
+  print(line += '\n');
 }
 
 }  // namespace det::cli
