@@ -26,7 +26,9 @@ static inline void bench_row(const char *name, double ours, const char *rival, d
   const size_t length = strlen(unit);
   const char *sense = length > 2 && strcmp(unit + length - 2, "/s") == 0 ? "at least" : "at most";
   if (goal > 0) snprintf(wanted, sizeof wanted, "%s %.2f x", sense, goal);
-  printf("| %-52s | %12s | %12s | %-32s | %6.2f x | %-15s |\n", name, text[0], text[1], rival,
-         ours / theirs, wanted);
+  char ratio[16];
+  snprintf(ratio, sizeof ratio, ours < theirs / 10 ? "%.2g" : "%.2f", ours / theirs);
+  printf("| %-52s | %12s | %12s | %-32s | %6s x | %-15s |\n", name, text[0], text[1], rival, ratio,
+         wanted);
   fflush(stdout);
 }

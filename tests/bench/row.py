@@ -6,8 +6,9 @@ def row(name, ours, rival, theirs, unit="s", goal=0):
     at least that for a unit such as "MB/s", at most that for any other, and none for 0."""
     sense = "at least" if unit.endswith("/s") else "at most"
     wanted = f"{sense} {goal:.2f} x" if goal else ""
+    ratio = f"{ours / theirs:.2g}" if ours < theirs / 10 else f"{ours / theirs:.2f}"
     print(f"| {name:52} | {scaled(ours, unit):>12} | {scaled(theirs, unit):>12} | {rival:32} "
-          f"| {ours / theirs:6.2f} x | {wanted:15} |", flush=True)
+          f"| {ratio:>6} x | {wanted:15} |", flush=True)
 
 
 def scaled(value, unit):
