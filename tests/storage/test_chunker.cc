@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/hash.h"
 #include "core/storage/chunks/chunker.h"
 #include "tests/assert_equal.h"
 #include "tests/storage/chunk_files.h"
@@ -53,6 +54,18 @@ void cuts_are_the_same_in_every_release(void **) {
   for (size_t i = 0; i < 4; ++i) lengths.push_back(chunks[i].size());
   const std::vector<size_t> expected{319268, 429887, 175926, 412815};
   assert_equal(lengths, expected);
+}
+
+// In each part of what is gone through at once, and near its edges.
+void many_cuts_are_the_same_in_every_release(void **) {
+  Checksum lengths;
+  std::string bytes = random_bytes(48 << 20, 8);
+  for (size_t at = bytes.size() / 2; at < bytes.size(); ++at) bytes[at] = bytes[at] & 7;
+  const auto add = [&](uint64_t length) { lengths.add(&length, sizeof length); };
+  for (const std::string &chunk : chunks_of(bytes)) add(chunk.size());
+  for (size_t size = chunk_least - 1; size < 2 * chunk_most; size += 997)
+    add(chunk_length(bytes.data() + size, size));
+  assert_true(lengths.value() == 0xe8332c1191f56377);
 }
 
 void what_follows_does_not_move_a_cut(void **) {
@@ -162,6 +175,7 @@ int test_chunker() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(lengths_are_within_their_bounds_and_near_the_normal_one),
       cmocka_unit_test(cuts_are_the_same_in_every_release),
+      cmocka_unit_test(many_cuts_are_the_same_in_every_release),
       cmocka_unit_test(what_follows_does_not_move_a_cut),
       cmocka_unit_test(an_insertion_moves_only_cuts_near_it),
       cmocka_unit_test(a_change_in_place_moves_only_cuts_near_it),
