@@ -260,6 +260,36 @@ void the_log_is_cleared_while_reports_flow(void **) {
   assert_true(log < 8U << 20U);  // of more than 24 MiB that went through it
 }
 
+constexpr uint64_t long_log = 1 << 20;
+
+uint64_t size_of_log(const Home &home) {
+  return std::filesystem::file_size(engine::store_path(home.store()).string() + "-wal");
+}
+
+void make_log_long(engine::Database &store) {
+  for (int i = 0; i < 40; ++i) {
+    engine::Transaction transaction(store, engine::Durability::relaxed);
+    store.run("INSERT OR REPLACE INTO meta VALUES ('long', ?)", std::string(40'000, 'x'));
+    transaction.commit();
+  }
+}
+
+void who_closes_a_store_last_leaves_a_short_log(void **) {
+  const Home home;
+  std::optional<engine::Database> store = engine::open_store(home.store(), true, {});
+  store.reset();
+  assert_in_range(size_of_log(home), 1, long_log);  // nothing is synced for a short one
+  store = engine::open_store(home.store(), true, {});
+  make_log_long(*store);
+  std::optional<engine::Database> other = home.look();
+  assert_int_equal(other->query("SELECT 1 FROM meta").next(), true);
+  store.reset();
+  assert_true(size_of_log(home) > long_log);
+  other.reset();
+  assert_int_equal(size_of_log(home), 0);
+  assert_int_equal(home.text("SELECT value FROM meta WHERE key='long'").size(), 40'000);
+}
+
 }  // namespace
 }  // namespace det::test
 
@@ -283,6 +313,7 @@ int test_store() {
       cmocka_unit_test(a_network_file_system_gets_no_shared_memory),
       cmocka_unit_test(a_transaction_that_is_left_changes_nothing),
       cmocka_unit_test(the_log_is_cleared_while_reports_flow),
+      cmocka_unit_test(who_closes_a_store_last_leaves_a_short_log),
   };
   return cmocka_run_group_tests_name("store", tests, nullptr, nullptr);
 }

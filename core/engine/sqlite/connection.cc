@@ -251,7 +251,22 @@ SqliteConnection::SqliteConnection(const std::filesystem::path &path, int flags,
   flags_ &= ~SQLITE_OPEN_CREATE;
 }
 
-SqliteConnection::~SqliteConnection() = default;
+SqliteConnection::~SqliteConnection() {
+  if (handle_) shorten_log();
+}
+
+// Whoever opens the store when nobody else has it open reads the whole log. So the last one to
+// close copies a long one into the database, and makes it empty. Those who may only read need the
+// file.
+void SqliteConnection::shorten_log() noexcept {
+  constexpr off_t most_left = 1 << 20;  // some 15 runs
+  struct stat about {};
+  if (stat((path_.native() + "-wal").c_str(), &about) != 0 || about.st_size <= most_left) return;
+  int keep_file = 1;
+  sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_PERSIST_WAL, &keep_file);
+  sqlite3_exec(handle_.get(), "PRAGMA journal_size_limit=0", nullptr, nullptr, nullptr);
+  sqlite3_db_config(handle_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+}
 
 void SqliteConnection::connect() {
   // Of a file that it cannot make or write, SQLite tells what came of reading it instead.
@@ -269,7 +284,8 @@ void SqliteConnection::connect() {
                               "try again");
   ++connections_;
   durable_.reset();
-  // The last one to close would copy the write-ahead log into the database and sync it twice.
+  // The last one to close would copy the write-ahead log into the database and sync it twice: see
+  // shorten_log().
   sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_FKEY, checks_references_ ? 1 : 0, nullptr);
   sqlite3_busy_handler(handle, wait_for_others, patience_.get());

@@ -61,6 +61,7 @@ class SqliteConnection : public Connection {
 
   void connect();
   void disconnect();
+  void shorten_log() noexcept;
   void reconnect_if_lost();
   // Throws Code::io, with ESTALE, where it is not the file any more that was opened.
   void require_in_place() const;
