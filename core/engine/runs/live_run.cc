@@ -86,9 +86,7 @@ void LiveRun::make_durable() {
 
 LivePreemption::LivePreemption(Store &store, const StartedRun &run,
                                const std::filesystem::path &directory)
-    : store_(store),
-      run_(run),
-      signals_(store.directory(), directory, run.info.trial_id, run.info.run_id, store.options()) {}
+    : store_(store), run_(run), signals_(store, directory, run.info.trial_id, run.info.run_id) {}
 
 void LivePreemption::note(const std::string &reason) {
   signals_.raise();

@@ -24,17 +24,15 @@ void record_signal(Database &store, int64_t trial_id, int64_t run_id, std::strin
       trial_id, run_id, reason, now_us());
 }
 
-SignalWatch::SignalWatch(fs::path store_directory, const fs::path &run_directory, int64_t trial_id,
-                         int64_t run_id, const StoreOptions &options)
-    : store_directory_(std::move(store_directory)),
-      run_directory_(run_directory),
+SignalWatch::SignalWatch(Store &store, const fs::path &run_directory, int64_t trial_id,
+                         int64_t run_id)
+    : store_(store),
       trial_id_(trial_id),
       run_id_(run_id),
-      options_(options),
-      recheck_(options.recheck),
+      recheck_(store.options().recheck),
       fifo_(open_fifo(journal::signal_file(run_directory))) {
   if (recheck_.count() > 0) return;
-  const bool slow = !fifo_ || options_.on_network(store_directory_);
+  const bool slow = !fifo_ || store.options().on_network(store.directory());
   recheck_ = slow ? network_recheck : local_recheck;
 }
 
@@ -45,21 +43,34 @@ void SignalWatch::raise() {
 
 bool SignalWatch::wait(const Wake &wake) {
   for (;;) {
-    drain_fifo(fifo_);
-    if (is_raised_ || signalled()) return true;
+    if (has_news_) {
+      drain_fifo(fifo_);
+      if (!is_raised_ && signalled()) return true;
+      has_news_ = false;
+    }
+    if (is_raised_) return true;
     pollfd news{fifo_.get(), POLLIN, 0};
-    if (wake.poll({&news, 1}, recheck_, &raised_)) return is_raised_ || signalled();
+    if (wake.poll({&news, 1}, recheck_, &raised_)) return is_raised_;
+    has_news_ = true;
   }
 }
 
 bool SignalWatch::signalled() {
-  if (!store_) store_.emplace(open_store(store_directory_, false, options_));
+  const auto is_in = [this](Database &store) {
+    return store.query("SELECT 1 FROM signals WHERE trial_id=? AND run_id=?", trial_id_, run_id_)
+        .next();
+  };
+  // A run that starts is not busy, and one that ends soon needs no second connection.
+  if (is_first_look_) {
+    is_first_look_ = false;
+    const auto guard = store_.lock();
+    return is_in(store_.database());
+  }
+  if (!own_) own_.emplace(open_store(store_.directory(), false, store_.options()));
   // Cheap, and changes with every write of another connection.
-  const int64_t version = store_->data_version();
+  const int64_t version = own_->data_version();
   if (version == data_version_) return false;
-  Query signal =
-      store_->query("SELECT 1 FROM signals WHERE trial_id=? AND run_id=?", trial_id_, run_id_);
-  const bool found = signal.next();
+  const bool found = is_in(*own_);
   data_version_ = version;
   return found;
 }

@@ -21,8 +21,9 @@ void record_signal(Database &store, int64_t trial_id, int64_t run_id, std::strin
 // that a lost or a stray byte does no harm.
 class SignalWatch {
  public:
-  SignalWatch(std::filesystem::path store_directory, const std::filesystem::path &run_directory,
-              int64_t trial_id, int64_t run_id, const StoreOptions &options);
+  // `store` is that of the run, and must outlive it.
+  SignalWatch(Store &store, const std::filesystem::path &run_directory, int64_t trial_id,
+              int64_t run_id);
 
   // Until there is a signal (true) or `wake` is set (false). One thread at a time.
   bool wait(const Wake &wake);
@@ -33,17 +34,18 @@ class SignalWatch {
  private:
   bool signalled();
 
-  const std::filesystem::path store_directory_;
-  const std::filesystem::path run_directory_;
+  Store &store_;
   const int64_t trial_id_;
   const int64_t run_id_;
-  const StoreOptions options_;
   std::chrono::milliseconds recheck_;
   KnownFd fifo_;
   Wake raised_;
   std::atomic<bool> is_raised_{false};
-  // Of its own, opened by the thread that waits: the run's other one may be busy storing reports.
-  std::optional<Database> store_;
+  // Of the thread that waits.
+  bool has_news_ = true;  // until it has looked
+  bool is_first_look_ = true;
+  // A connection of its own, opened with the second look: the run's may be busy storing reports.
+  std::optional<Database> own_;
   int64_t data_version_ = -1;
 };
 
