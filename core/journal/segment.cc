@@ -2,15 +2,16 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -74,15 +75,26 @@ Fd create_file(const fs::path &path) {
 
 // Written in full, not merely allocated: that takes the space just as well, and the pages are there
 // when the file is mapped. It is also ten times quicker to remove again, as a rule before the
-// kernel has put it on disk. A kill leaves an empty file, or one that says what it is.
+// kernel has put it on disk. In large writes from few pages: the kernel then makes large folios. A
+// kill leaves an empty file, or one that says what it is.
 void fill_file(const Fd &file, const RawHeader &header, uint64_t size, const std::string &name) {
-  std::vector<char> chunk(sizeof header + (uint64_t{1} << 18U));
-  std::memcpy(chunk.data(), &header, sizeof header);
+  static constexpr std::array<char, 1U << 14U> zeros{};
+  RawHeader start = header;
+  std::array<iovec, 66> parts;  // a file of the usual size
   for (uint64_t done = 0; done < size;) {
-    const std::string_view part(chunk.data(), std::min<uint64_t>(size - done, chunk.size()));
-    write_all(file.get(), part, name);
-    done += part.size();
-    std::memset(chunk.data(), 0, sizeof header);
+    uint64_t planned = std::min<uint64_t>(done, sizeof start);
+    parts[0] = {reinterpret_cast<char *>(&start) + planned, sizeof start - planned};
+    planned = std::max<uint64_t>(done, sizeof start);
+    size_t count = 1;
+    for (; count < parts.size() && planned < size; ++count) {
+      parts[count] = {const_cast<char *>(zeros.data()),
+                      std::min<uint64_t>(size - planned, zeros.size())};
+      planned += parts[count].iov_len;
+    }
+    const ssize_t put = writev(file.get(), parts.data(), static_cast<int>(count));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) OsFailure{errno}.raise("writing '" + name + "'");
+    done += static_cast<uint64_t>(put);
   }
 }
 

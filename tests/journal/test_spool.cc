@@ -1,6 +1,7 @@
 // The journal without its shipper: the test is the reader.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,13 +25,13 @@ std::atomic<bool> disk_is_stuck{false};
 std::atomic<int> writers_stuck{0};
 }  // namespace
 
-// Stands before write(2) in this program.
-extern "C" ssize_t __real_write(int fd, const void *data, size_t size);
-extern "C" ssize_t __wrap_write(int fd, const void *data, size_t size) {
+// Stands before writev(2) in this program.
+extern "C" ssize_t __real_writev(int fd, const iovec *parts, int count);
+extern "C" ssize_t __wrap_writev(int fd, const iovec *parts, int count) {
   ++writers_stuck;
   while (disk_is_stuck) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   --writers_stuck;
-  if (!disk_is_full) return __real_write(fd, data, size);
+  if (!disk_is_full) return __real_writev(fd, parts, count);
   errno = ENOSPC;
   return -1;
 }
