@@ -1,12 +1,13 @@
-// What one event costs a search, in memory: at its first trials, and with 100,000 of them.
-#include <chrono>
-#include <cstdio>
+// What one event costs a search, in memory: behind 100,000 trials against its first ones. An event
+// is told, decided and followed by a question for the progress.
 #include <deque>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "core/search/search.h"
+#include "tests/bench/measure.h"
+#include "tests/bench/row.h"
 
 namespace {
 
@@ -23,13 +24,18 @@ class Experiment {
     obey(search_->initial());
   }
 
-  // Until so many trials are created; gives the microseconds for one event.
+  // Until so many trials are created; gives the seconds for one event, the median of turns.
   double run_to(uint64_t trials) {
-    uint64_t events = 0;
-    const auto start = std::chrono::steady_clock::now();
-    while (created_ < trials && !ready_.empty()) events += turn();
-    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
-    return took.count() / static_cast<double>(events);
+    constexpr int a_turn = 100;
+    std::vector<double> times;
+    while (created_ < trials && !ready_.empty()) {
+      uint64_t events = 0;
+      const int64_t start = bench::now_ns();
+      for (int i = 0; i < a_turn && !ready_.empty(); ++i) events += turn();
+      times.push_back(static_cast<double>(bench::now_ns() - start) / 1e9 /
+                      static_cast<double>(events));
+    }
+    return bench::median(times);
   }
 
  private:
@@ -111,7 +117,8 @@ void measure(const char *name, const Json &searcher,
   const double first = experiment.run_to(1'000);
   experiment.run_to(100'000);
   const double last = experiment.run_to(101'000);
-  std::printf("%-24s %8.2f us %8.2f us %6.1fx\n", name, first, last, last / first);
+  const std::string row = std::string("event of a search in memory, ") + name;
+  bench_row(row.c_str(), last, "the first 1,000 trials", first, "s", 2);
 }
 
 }  // namespace
@@ -120,8 +127,6 @@ int main() {
   const Json asha{{"name", "async_halving"}, {"num_rungs", 5}, {"divisor", 3}};
   Json stopping = asha;
   stopping["stop_once"] = true;
-  std::printf("%-24s %11s %11s   (an event: told, decided, progress asked)\n", "method",
-              "1st 1,000", "at 100,000");
   measure("random", {{"name", "random"}});
   measure("grid", {{"name", "grid"}});
   measure("asha", asha);
