@@ -96,10 +96,16 @@ bool RowMerger::take_values(JsonCursor metrics, const std::string &prefix, Metri
     std::string dotted;
     if (!prefix.empty()) name = dotted = prefix + std::string(name);
     const auto place = places_.find(name);
-    const std::string_view text = metrics.text();
-    const JsonCursor value(text, "a metric");
-    if (text[0] == '{' && take_values(value, std::string(name) + ".", row)) continue;
-    if (place != places_.end()) row.values[place->second] = JsonCursor(value).value();
+    const bool wanted = place != places_.end();
+    if (metrics.at_object()) {
+      const JsonCursor inner(metrics.text(), "nested metrics");
+      if (!take_values(inner, std::string(name) + ".", row) && wanted)
+        row.values[place->second] = Json::object();
+    } else if (wanted) {
+      row.values[place->second] = metrics.value();
+    } else {
+      metrics.text();
+    }
   }
   return any;
 }

@@ -34,8 +34,12 @@ void Table::add(std::vector<std::string> cells) {
   ++rows_;
   for (size_t i = 0; i < cells.size(); ++i) {
     if (!is_plain(cells[i])) cells[i] = printable(cells[i]);
-    if (display_width(cells[i]) > most_[i]) cells[i] = shortened(cells[i], most_[i], terminal_);
-    widths_[i] = std::max(widths_[i], display_width(cells[i]));
+    size_t width = display_width(cells[i]);
+    if (width > most_[i]) {
+      cells[i] = shortened(cells[i], most_[i], terminal_);
+      width = display_width(cells[i]);
+    }
+    widths_[i] = std::max(widths_[i], width);
   }
   if (widths_fixed_) return print_row(cells);
   held_.push_back(std::move(cells));
