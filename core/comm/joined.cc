@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/process/environment.h"
 #include "core/base/process/fork_guard.h"
+#include "core/comm/cores.h"
 #include "core/comm/group.h"
 #include "core/comm/join/layout.h"
 #include "core/comm/mailbox_group.h"
@@ -25,10 +26,28 @@ std::vector<int> everybody(int size) {
 }
 
 // How far the ranks of a machine can go without a transport; what one of them cannot, none does.
-constexpr std::string_view no_memory = "0", shared_memory = "1", readable_memory = "2";
+constexpr char no_memory = '0', shared_memory = '1', readable_memory = '2';
+constexpr char own_cores = 'c';
 
-std::vector<Message> least(const std::vector<Message> &votes) {
-  return std::vector<Message>(votes.size(), std::ranges::min_element(votes)->value_or(""));
+// What comes of the votes, which are followed by the cores of a rank.
+struct Verdict {
+  char memory = no_memory;
+  bool has_own_cores = false;
+};
+
+std::vector<Message> decide(const std::vector<Message> &votes) {
+  const std::string least = std::ranges::min_element(votes)->value_or("");
+  std::vector<std::string> cores;
+  for (const Message &vote : votes)
+    cores.push_back(vote && !vote->empty() ? vote->substr(1) : std::string());
+  std::string verdict(1, least.empty() ? no_memory : least.front());
+  if (verdict.front() != no_memory && has_core_for_each(cores)) verdict += own_cores;
+  return std::vector<Message>(votes.size(), verdict);
+}
+
+Verdict verdict_in(const std::string &answer) {
+  if (answer.empty()) return {};
+  return {answer.front(), answer.back() == own_cores};
 }
 
 class TransportListener : public FailureListener {
@@ -60,16 +79,16 @@ class Joined : public Communicator {
     local_.emplace(*transport_, Channel::local, machine.members, ranks.rank, timeout_, failure_);
     local_->know(global_);
     global_.finder().know_machine(machine.members, nullptr);
-    std::string verdict;
+    Verdict verdict;
     const auto hide_and_answer = [&memory](const std::vector<Message> &messages) {
       memory.hide();  // all have opened it, and nobody goes on while a kill would leave its name
-      return least(messages);
+      return decide(messages);
     };
     if (ranks.local_size > 1)
-      verdict = local_->consult(open_memory(machine, memory), joining, hide_and_answer);
+      verdict = verdict_in(local_->consult(open_memory(machine, memory), joining, hide_and_answer));
     // Nobody goes on before everybody can.
     if (!is_one_machine()) global_.gather(std::nullopt, joining);
-    if (verdict >= shared_memory) meet_in_memory(std::move(memory), machine, verdict);
+    if (verdict.memory >= shared_memory) meet_in_memory(std::move(memory), machine, verdict);
   }
 
   ~Joined() override {
@@ -185,30 +204,31 @@ class Joined : public Communicator {
     const size_t end = std::min(machine.memory.find(' '), machine.memory.size());
     const std::string name = machine.memory.substr(0, end);
     if (may_share() && !memory && !name.empty()) memory = SharedMemory::open(name, memory_size());
-    if (!memory) return std::string(no_memory);
+    if (!memory) return {no_memory};
     const bool readable = can_read(machine.memory.substr(end), name);
-    return std::string(readable ? readable_memory : shared_memory);
+    return (readable ? readable_memory : shared_memory) + cores_of_this_process();
   }
 
-  void meet_in_memory(SharedMemory memory, const Machine &machine, std::string_view verdict) {
+  void meet_in_memory(SharedMemory memory, const Machine &machine, const Verdict &verdict) {
     mailboxes_.emplace(std::move(memory), machine.members.size(),
                        static_cast<size_t>(ranks().local_rank));
     mailbox_listener_.emplace(*mailboxes_);
     failure_.add(*mailbox_listener_);
     std::vector<size_t> seats(machine.members.size());
     std::iota(seats.begin(), seats.end(), size_t{0});
-    const bool readable = verdict == readable_memory;
-    open_mailboxes(local_mailboxes_, Channel::local, machine, seats, readable ? nullptr : &*local_);
+    const bool readable = verdict.memory == readable_memory;
+    open_mailboxes(local_mailboxes_, Channel::local, machine, seats, verdict,
+                   readable ? nullptr : &*local_);
     if (!is_one_machine()) return global_.finder().know_machine(machine.members, &*mailboxes_);
     std::ranges::sort(seats, {}, [&](size_t seat) { return machine.members[seat]; });
-    open_mailboxes(global_mailboxes_, Channel::global, machine, seats,
+    open_mailboxes(global_mailboxes_, Channel::global, machine, seats, verdict,
                    readable ? nullptr : &global_);
   }
 
   void open_mailboxes(std::optional<MailboxGroup> &group, Channel channel, const Machine &machine,
-                      const std::vector<size_t> &order, Group *far) {
+                      const std::vector<size_t> &order, const Verdict &verdict, Group *far) {
     group.emplace(MailboxGroup::Place{*mailboxes_, *transport_, channel, machine.members, order,
-                                      timeout_, failure_},
+                                      timeout_, failure_, verdict.has_own_cores},
                   far);
   }
 

@@ -26,12 +26,6 @@ constexpr int looks_on_shared_core = 2;
 // Few ranks look at each other's mailboxes, which they read anyway; many count who has come.
 constexpr size_t most_to_look_at = 7;
 
-bool has_core_for_each(size_t ranks) {
-  cpu_set_t cores;
-  return sched_getaffinity(0, sizeof cores, &cores) != 0 ||
-         static_cast<size_t>(CPU_COUNT(&cores)) >= ranks;
-}
-
 // Sleepers look around this often: for ranks that are gone, or in another collective.
 constexpr milliseconds nap{50};
 
@@ -52,7 +46,6 @@ MailboxGroup::MailboxGroup(Place place, Group *far)
       others_(place_.order),
       out_of_memory_(Code::no_memory,
                      "rank " + std::to_string(place_.ranks[mailboxes_.seat()]) + ": out of memory"),
-      has_own_core_(has_core_for_each(place_.order.size())),
       next_pause_(first_pause) {
   std::erase(others_, mailboxes_.seat());
 }
@@ -227,7 +220,7 @@ Message MailboxGroup::broadcast(const MessageView &message, const Call &call) {
 // For a while, before sleeping; whether it is over.
 template <class IsOver>
 bool MailboxGroup::look(const IsOver &is_over) {
-  const int looks = has_own_core_ ? looks_on_own_core : looks_on_shared_core;
+  const int looks = place_.has_own_core ? looks_on_own_core : looks_on_shared_core;
   for (int i = 0; i < looks; ++i, relax())
     if (is_over()) return true;
   if (pause_ > 0) {
@@ -236,7 +229,7 @@ bool MailboxGroup::look(const IsOver &is_over) {
   }
   const Clock::time_point end = Clock::now() + look_for;
   do {
-    if (has_own_core_) relax();
+    if (place_.has_own_core) relax();
     else sched_yield();
     if (!is_over()) continue;
     next_pause_ = first_pause;

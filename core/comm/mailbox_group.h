@@ -33,6 +33,7 @@ class MailboxGroup {
     std::vector<size_t> order;  // seats, in the order of the members; the root first
     std::chrono::milliseconds timeout;
     JobFailure &failure;
+    bool has_own_core = true;  // as each rank has
   };
   // `far` takes what is too long; null where the ranks read that in each other's memory.
   MailboxGroup(Place place, Group *far);
@@ -73,7 +74,6 @@ class MailboxGroup {
   Group *const far_;
   std::vector<size_t> others_;
   const Error out_of_memory_;  // copied without any
-  const bool has_own_core_;    // as each rank has
 
   std::mutex mutex_;  // one collective at a time
   FrameHead head_;    // of this one
