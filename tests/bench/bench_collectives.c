@@ -1,17 +1,20 @@
-/* Collectives over MPI against the raw MPI calls on the same bytes, in the same run:
+/* Collectives over MPI beside the raw MPI calls on the same bytes, in the same run:
  *
  *   mpirun -n 2 bench_collectives
  *
- * Each call is timed alone, after a barrier, on every rank; the slowest rank counts, and the median
- * of many calls is printed. Our gather also waits until everybody's message has come, so beside
- * MPI_Gather it is shown against MPI_Gather and MPI_Barrier, which promise the same. */
+ * A call alone is timed after a barrier; calls back to back are timed together. The slowest rank
+ * counts, and medians are printed. Our gather also waits until everybody's message has come, so its
+ * rival is MPI_Gather with MPI_Barrier, which promise the same; it is shown beside MPI_Gather too.
+ */
 #include <det/core.h>
 #include <det/mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { warmup = 200, largest = 1 << 20 };
+#include "tests/bench/row.h"
+
+enum { warmup = 200, largest = 1 << 20, turns = 15 };
 
 static det_distributed_context *job;
 static int rank, size;
@@ -53,31 +56,89 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Median microseconds of each of two calls, taken in turns so that both see the same machine. */
-static void compare(const char *name, call ours, call raw, int bytes, double budget) {
+static double median_of_slowest(const double *times, int rounds) {
+  double *slowest = malloc(sizeof(double) * (size_t)rounds);
+  MPI_Allreduce(times, slowest, rounds, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  qsort(slowest, (size_t)rounds, sizeof *slowest, ascending);
+  const double median = slowest[rounds / 2];
+  free(slowest);
+  return median;
+}
+
+/* Our call and a rival's. */
+struct pair {
+  const char *name;
+  call ours;
+  const char *rival;
+  call theirs;
+  double goal;
+};
+
+static void print_row(const struct pair *pair, int bytes, const char *how, const double *seconds) {
+  char name[80];
+  snprintf(name, sizeof name, "%d B %s over MPI, %d ranks, %s", bytes, pair->name, size, how);
+  if (rank == 0) bench_row(name, seconds[0], pair->rival, seconds[1], "s", pair->goal);
+}
+
+/* In turns, so that both see the same machine. */
+static void compare_alone(const struct pair *pair, int bytes) {
   const int rounds = bytes < 100000 ? 4000 : 400;
-  double *times[2], *slowest = malloc(sizeof(double) * (size_t)rounds);
-  double medians[2];
-  const call calls[2] = {ours, raw};
+  const call calls[2] = {pair->ours, pair->theirs};
+  double *times[2], medians[2];
   for (int which = 0; which < 2; ++which) times[which] = malloc(sizeof(double) * (size_t)rounds);
   for (int i = -warmup; i < rounds; ++i) {
     for (int which = 0; which < 2; ++which) {
       MPI_Barrier(MPI_COMM_WORLD);
       const double start = MPI_Wtime();
       calls[which](bytes);
-      if (i >= 0) times[which][i] = (MPI_Wtime() - start) * 1e6;
+      if (i >= 0) times[which][i] = MPI_Wtime() - start;
     }
   }
   for (int which = 0; which < 2; ++which) {
-    MPI_Allreduce(times[which], slowest, rounds, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    qsort(slowest, (size_t)rounds, sizeof *slowest, ascending);
-    medians[which] = slowest[rounds / 2];
+    medians[which] = median_of_slowest(times[which], rounds);
     free(times[which]);
   }
-  free(slowest);
-  if (rank == 0)
-    printf("%-34s %8d B  %10.2f us  %10.2f us  %5.2f x  (budget %.1f x)\n", name, bytes, medians[0],
-           medians[1], medians[0] / medians[1], budget);
+  print_row(pair, bytes, "alone", medians);
+}
+
+static double back_to_back(call call, int bytes) {
+  const int rounds = bytes < 100000 ? 2000 : 50;
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = MPI_Wtime();
+  for (int i = 0; i < rounds; ++i) call(bytes);
+  MPI_Barrier(MPI_COMM_WORLD); /* a broadcast does not wait for those who receive it */
+  return (MPI_Wtime() - start) / rounds;
+}
+
+/* Between two calls a training loop works: those who only receive find the answer there. */
+static void work(void) {
+  const double end = MPI_Wtime() + 20e-6;
+  while (MPI_Wtime() < end) continue;
+}
+
+static double in_a_loop(call call, int bytes) {
+  enum { rounds = 2000 };
+  double inside = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < rounds; ++i) {
+    work();
+    const double start = MPI_Wtime();
+    call(bytes);
+    inside += MPI_Wtime() - start;
+  }
+  return inside / rounds;
+}
+
+static void compare_many(const struct pair *pair, int bytes, const char *how,
+                         double (*time_of)(call, int)) {
+  double ours[turns], theirs[turns];
+  time_of(pair->ours, bytes);
+  for (int turn = 0; turn < turns; ++turn) {
+    ours[turn] = time_of(pair->ours, bytes);
+    theirs[turn] = time_of(pair->theirs, bytes);
+  }
+  const double medians[2] = {median_of_slowest(ours, turns), median_of_slowest(theirs, turns)};
+  print_row(pair, bytes, how, medians);
 }
 
 static det_core *core;
@@ -86,36 +147,6 @@ static void our_question(int bytes) {
   (void)bytes;
   if (det_preempt_should_preempt(det_core_preempt(core), NULL) != DET_OK)
     MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-/* Between two questions a training loop works: those who only receive the answer find it there. */
-static void work(void) {
-  const double end = MPI_Wtime() + 20e-6;
-  while (MPI_Wtime() < end) continue;
-}
-
-/* What a question adds to a loop of batches, as the slowest rank sees it. */
-static void compare_in_a_loop(void) {
-  enum { rounds = 20000, turns = 5 };
-  double best[2] = {1e9, 1e9};
-  for (int turn = 0; turn < turns; ++turn) {
-    for (int which = 0; which < 2; ++which) {
-      double inside = 0, slowest;
-      MPI_Barrier(MPI_COMM_WORLD);
-      for (int i = 0; i < rounds; ++i) {
-        work();
-        const double start = MPI_Wtime();
-        if (which == 0) our_question(4);
-        else raw_broadcast(4);
-        inside += MPI_Wtime() - start;
-      }
-      MPI_Allreduce(&inside, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-      if (slowest / rounds * 1e6 < best[which]) best[which] = slowest / rounds * 1e6;
-    }
-  }
-  if (rank == 0)
-    printf("%-34s %8d B  %10.2f us  %10.2f us  %5.2f x  (budget 1.2 x)\n",
-           "should_preempt in a loop of batches", 4, best[0], best[1], best[0] / best[1]);
 }
 
 static void ask_for_preemption(void) {
@@ -129,8 +160,10 @@ static void ask_for_preemption(void) {
     fprintf(stderr, "%s\n", err.message);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
-  compare("should_preempt / MPI_Bcast", our_question, raw_broadcast, 4, 1.2);
-  compare_in_a_loop();
+  const struct pair question = {"should_preempt", our_question, "MPI_Bcast", raw_broadcast, 1.2};
+  compare_alone(&question, 4);
+  compare_many(&question, 4, "back to back", back_to_back);
+  compare_many(&question, 4, "in a loop", in_a_loop);
   if (det_core_close(core, DET_OUTCOME_OK, &err) != DET_OK) fprintf(stderr, "%s\n", err.message);
   det_core_free(core);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -149,13 +182,18 @@ int main(int argc, char **argv) {
   size = det_distributed_size(job);
   mine = calloc(1, largest);
   all = calloc((size_t)size, largest);
-  if (rank == 0) printf("%d ranks %35s %15s %13s\n", size, "ours", "MPI", "ratio");
+  const struct pair pairs[] = {
+      {"broadcast", our_broadcast, "MPI_Bcast", raw_broadcast, 1.2},
+      {"allgather", our_allgather, "MPI_Allgather", raw_allgather, 1.2},
+      {"gather", our_gather, "MPI_Gather, MPI_Barrier", raw_gather_and_barrier, 1.2},
+      {"gather", our_gather, "MPI_Gather", raw_gather, 0},
+  };
   const int sizes[] = {8, 1024, largest};
-  for (int i = 0; i < 3; ++i) {
-    compare("broadcast / MPI_Bcast", our_broadcast, raw_broadcast, sizes[i], 1.5);
-    compare("allgather / MPI_Allgather", our_allgather, raw_allgather, sizes[i], 1.5);
-    compare("gather / MPI_Gather", our_gather, raw_gather, sizes[i], 1.5);
-    compare("gather / MPI_Gather + MPI_Barrier", our_gather, raw_gather_and_barrier, sizes[i], 1.5);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    for (size_t which = 0; which < sizeof pairs / sizeof *pairs; ++which) {
+      compare_alone(&pairs[which], sizes[i]);
+      compare_many(&pairs[which], sizes[i], "back to back", back_to_back);
+    }
   }
   ask_for_preemption();
   free(mine);

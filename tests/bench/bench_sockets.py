@@ -1,21 +1,26 @@
 #!/usr/bin/env python3
-"""Collectives over sockets against upstream's Python DistributedContext: bench_sockets.py PROGRAM FOLDER.
+"""Collectives over sockets beside upstream's DistributedContext: bench_sockets.py PROGRAM FOLDER.
 
-Upstream is installed in FOLDER; where that fails only our own figures are shown. Ours are measured
-between processes that share memory and over TCP, on a machine that has nothing else to do and on one
-where LOAD other processes compute, as training machines do.
+Upstream is installed in FOLDER. Ours between processes that share memory are beside upstream's
+over Unix sockets, and TCP is beside TCP: on a machine that has nothing else to do, and on one
+where LOAD other processes compute, as training machines do. Medians of TURNS jobs of each.
 """
 
 import contextlib
+import os
 import pathlib
 import socket
+import statistics
 import subprocess
 import sys
 
+from row import row
 from upstream import install_upstream
 
 RANKS = 2
 LOAD = 40
+TURNS = 3
+GOAL = 0.1
 
 
 def free_port():
@@ -49,30 +54,31 @@ def busy_machine():
             other.wait()
 
 
-def print_loaded(name, idle, loaded):
-    print(f"{RANKS} ranks {name}: idle, beside {LOAD} busy processes, ratio")
-    for (call, size), time in idle.items():
-        beside = loaded[call, size]
-        print(f"{call:10} {size:8} B {time:10.1f} us {beside:10.1f} us   {beside / time:5.1f} x")
+def compare(where, ours, theirs, goal=0):
+    """A row for each collective of two commands that run in turns."""
+    figures = [[], []]
+    for _ in range(TURNS):
+        for command, of_command in zip((ours, theirs), figures, strict=True):
+            of_command.append(run_ranks(command))
+    for call, size in figures[0][0]:
+        mine, rival = (
+            statistics.median(one[call, size] for one in of_command) / 1e6 for of_command in figures
+        )
+        name = f"{call} of {size} bytes, {RANKS} ranks, {where}"
+        row(name, mine, "determined 0.33.0", rival, goal=goal)
 
 
 def main(program, folder):
-    ours = run_ranks([program])
-    tcp = run_ranks([program, "tcp"])
     python = install_upstream(folder)
-    rival = {}
-    if python:
-        rival = run_ranks([python, pathlib.Path(__file__).parent / "upstream_collectives.py"])
-    print(f"{RANKS} ranks over sockets: ours, upstream's, ratio (budget: 10 x faster)")
-    for (name, size), time in ours.items():
-        line = f"{name:10} {size:8} B {time:10.1f} us"
-        if rival:
-            theirs = rival[name, size]
-            line += f" {theirs:10.1f} us   {theirs / time:5.1f} x faster"
-        print(line)
+    if not python:
+        return
+    upstream = [python, pathlib.Path(__file__).parent / "upstream_collectives.py"]
+    compare("memory", [program], upstream, GOAL)
+    compare("TCP", [program, "tcp"], [*upstream, "tcp"])
+    os.environ["ROUNDS"] = "200"
     with busy_machine():
-        print_loaded("in shared memory", ours, run_ranks([program]))
-        print_loaded("over TCP", tcp, run_ranks([program, "tcp"]))
+        compare("memory, busy", [program], upstream, GOAL)
+        compare("TCP, busy", [program, "tcp"], [*upstream, "tcp"])
 
 
 if __name__ == "__main__":

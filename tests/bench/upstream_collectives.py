@@ -1,21 +1,26 @@
-"""One rank of upstream's DistributedContext, timed: upstream_collectives.py RANK SIZE PORT.
+"""One rank of upstream's DistributedContext, timed: upstream_collectives.py [tcp] RANK SIZE PORT.
 
-Rank 0 prints a line for each collective: name, bytes, microseconds.
+Rank 0 prints a line for each collective: name, bytes, microseconds. ROUNDS in the environment are
+calls of each short one.
 """
 
+import os
 import sys
 import time
 
 from determined import core
 
-rank, size, port = map(int, sys.argv[1:])
+ROUNDS = int(os.environ.get("ROUNDS", "2000"))
+
+force_tcp = sys.argv[1] == "tcp"
+rank, size, port = map(int, sys.argv[-3:])
 context = core.DistributedContext(
     rank=rank, size=size, local_rank=rank, local_size=size, cross_rank=0, cross_size=1,
-    pub_port=port, pull_port=port + 1)
+    pub_port=port, pull_port=port + 1, force_tcp=force_tcp)
 for name, length in (("broadcast", 8), ("allgather", 8), ("gather", 8), ("allgather", 1 << 20)):
     call = getattr(context, name)
     message = b"x" * length
-    rounds = 2000 if length < 1000 else 100
+    rounds = ROUNDS if length < 1000 else max(ROUNDS // 20, 5)
     for measured in (False, True):
         start = time.perf_counter()
         for _ in range(rounds):
