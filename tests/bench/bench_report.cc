@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "tests/bench/measure.h"
+#include "tests/bench/row.h"
 #include "tests/temporary_directory.h"
 
 namespace {
@@ -17,7 +20,9 @@ namespace {
 using namespace bench;
 
 constexpr size_t calls = 400'000;
-constexpr int64_t budget_median = 200, budget_p99 = 2000, budget_values = 200'000;
+constexpr int64_t budget_median = 200, budget_p99 = 2000;
+constexpr size_t stored = 200'000;  // in a round, by each in turn
+constexpr int rounds = 5;
 
 void fill(det_metric (&values)[4], size_t i) {
   const auto x = static_cast<double>(i);
@@ -113,33 +118,97 @@ bool python_queue(Distribution &d) {
   return got == 3;
 }
 
-// Values a second, one row each, in transactions of 1,000 rows.
-double plain_sqlite(const std::string &path) {
-  sqlite3 *store = nullptr;
-  sqlite3_stmt *insert = nullptr;
-  if (sqlite3_open(path.c_str(), &store) != SQLITE_OK) die("opening a database");
-  run_sql(store,
-          "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-          "CREATE TABLE metrics (trial, series, step, name, value)");
-  sqlite3_prepare_v2(store, "INSERT INTO metrics VALUES (1, 'training', ?, ?, ?)", -1, &insert,
-                     nullptr);
-  const int64_t begin = now_ns();
-  for (size_t i = 0; i < calls; ++i) {
-    if (i % 250 == 0) run_sql(store, i == 0 ? "BEGIN" : "COMMIT; BEGIN");
-    det_metric values[4];
-    fill(values, i);
+// How a rival stores the four values of a report.
+struct Layout {
+  const char *table;
+  const char *insert;
+};
+
+constexpr Layout row_per_value{
+    "CREATE TABLE metrics (trial, series, step, name, value)",
+    "INSERT INTO metrics VALUES (1, 'training', ?, ?, ?)",
+};
+constexpr Layout row_per_report{
+    "CREATE TABLE metrics (id INTEGER PRIMARY KEY, trial, series TEXT, step, time, metrics TEXT);"
+    "CREATE INDEX by_step ON metrics (trial, series, step);"
+    "CREATE INDEX by_trial ON metrics (trial)",
+    "INSERT INTO metrics (trial, series, step, time, metrics) VALUES (1, 'training', ?, ?, ?)",
+};
+
+class PlainSqlite {
+ public:
+  PlainSqlite(const std::string &path, const Layout &layout) {
+    if (sqlite3_open(path.c_str(), &store_) != SQLITE_OK) die("opening a database");
+    run_sql(store_, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL");
+    run_sql(store_, layout.table);
+    sqlite3_prepare_v2(store_, layout.insert, -1, &insert_, nullptr);
+  }
+  PlainSqlite(const PlainSqlite &) = delete;
+  PlainSqlite &operator=(const PlainSqlite &) = delete;
+  ~PlainSqlite() {
+    sqlite3_finalize(insert_);
+    sqlite3_close(store_);
+  }
+
+  void add_row_per_value(size_t i, const det_metric (&values)[4]) {
     for (const det_metric &value : values) {
-      sqlite3_bind_int64(insert, 1, static_cast<int64_t>(i));
-      sqlite3_bind_text(insert, 2, value.name, -1, SQLITE_STATIC);
-      sqlite3_bind_double(insert, 3, value.value);
-      if (sqlite3_step(insert) != SQLITE_DONE) die(sqlite3_errmsg(store));
-      sqlite3_reset(insert);
+      sqlite3_bind_int64(insert_, 1, static_cast<int64_t>(i));
+      sqlite3_bind_text(insert_, 2, value.name, -1, SQLITE_STATIC);
+      sqlite3_bind_double(insert_, 3, value.value);
+      step();
     }
   }
-  run_sql(store, "COMMIT");
-  sqlite3_finalize(insert);
-  sqlite3_close(store);
-  return 4e9 * calls / static_cast<double>(now_ns() - begin);
+
+  void add_row_per_report(size_t i, const det_metric (&values)[4]) {
+    char text[256];
+    const int size =
+        std::snprintf(text, sizeof text, R"({"%s":%.17g,"%s":%.17g,"%s":%.17g,"%s":%.17g})",
+                      values[0].name, values[0].value, values[1].name, values[1].value,
+                      values[2].name, values[2].value, values[3].name, values[3].value);
+    sqlite3_bind_int64(insert_, 1, static_cast<int64_t>(i));
+    sqlite3_bind_int64(insert_, 2, now_ns());
+    sqlite3_bind_text(insert_, 3, text, size, SQLITE_STATIC);
+    step();
+  }
+
+  void begin() { run_sql(store_, "BEGIN"); }
+  void commit() { run_sql(store_, "COMMIT"); }
+
+ private:
+  void step() {
+    if (sqlite3_step(insert_) != SQLITE_DONE) die(sqlite3_errmsg(store_));
+    sqlite3_reset(insert_);
+  }
+
+  sqlite3 *store_ = nullptr;
+  sqlite3_stmt *insert_ = nullptr;
+};
+
+// Seconds for all reports, in transactions as large as those of a delivery.
+template <class Add>
+double plain_sqlite(const std::string &path, const Layout &layout, const Add &add) {
+  const int64_t begin = now_ns();
+  {
+    PlainSqlite store(path, layout);
+    store.begin();
+    for (size_t i = 0; i < stored; ++i) {
+      if (i % 8000 == 7999) {
+        store.commit();
+        store.begin();
+      }
+      det_metric values[4];
+      fill(values, i);
+      add(store, i, values);
+    }
+    store.commit();
+  }
+  return static_cast<double>(now_ns() - begin) / 1e9;
+}
+
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
 void compare_calls(const std::string &home, const std::string &scratch) {
@@ -171,26 +240,49 @@ void compare_calls(const std::string &home, const std::string &scratch) {
   Distribution python{};
   const bool has_python = python_queue(python);
   if (has_python) print("Python's queue.put", python);
-  std::printf("  medians: det takes %.2f x a line to a file",
-              static_cast<double>(tight.median) / static_cast<double>(line.median));
-  if (has_python)
-    std::printf(", %.2f x queue.put",
-                static_cast<double>(tight.median) / static_cast<double>(python.median));
-  std::printf("\n");
+  const auto seconds = [](const Distribution &d) { return static_cast<double>(d.median) / 1e9; };
+  const char *name = "a report of 4 values, caller's side";
+  bench_row(name, seconds(tight), "a line to a file", seconds(line), "s", 1);
+  if (has_python) bench_row(name, seconds(tight), "Python's queue.put", seconds(python), "s", 1);
 }
 
-void compare_stores(const std::string &home, const std::string &scratch) {
-  const int64_t begin = now_ns();
-  {
-    Run run(home);
-    for (size_t i = 0; i < calls; ++i) run.report(i);
-    run.close();
+// All but the writing of plots is what the rivals do, too.
+void compare_stores(const std::string &scratch) {
+  std::vector<double> ours, per_value, per_report, processor, lag;
+  for (int round = 0; round < rounds; ++round) {
+    const std::string place = scratch + "/round" + std::to_string(round);
+    const double before = processor_seconds();
+    const int64_t begin = now_ns();
+    {
+      Run run(place);
+      for (size_t i = 0; i < stored; ++i) run.report(i);
+      const int64_t last = now_ns();
+      run.flush();
+      lag.push_back(static_cast<double>(now_ns() - last) / 1e9);
+      run.close();
+    }
+    ours.push_back(static_cast<double>(now_ns() - begin) / 1e9);
+    processor.push_back(processor_seconds() - before);
+    per_value.push_back(plain_sqlite(place + "/values.db", row_per_value,
+                                     [](PlainSqlite &store, size_t i, const auto &values) {
+                                       store.add_row_per_value(i, values);
+                                     }));
+    per_report.push_back(plain_sqlite(place + "/reports.db", row_per_report,
+                                      [](PlainSqlite &store, size_t i, const auto &values) {
+                                        store.add_row_per_report(i, values);
+                                      }));
+    std::filesystem::remove_all(place);
   }
-  const double det = 4e9 * calls / static_cast<double>(now_ns() - begin);
-  const double plain = plain_sqlite(scratch + "/plain.db");
-  std::printf("Values a second into the store, from init through close:\n");
-  std::printf("  det %.0f, budget %lld; a plain SQLite loop %.0f; ratio %.2f\n", det,
-              static_cast<long long>(budget_values), plain, det / plain);
+  const auto rate = [](const std::vector<double> &seconds) {
+    return 4 * static_cast<double>(stored) / median(seconds);
+  };
+  const char *name = "values into the store, from init through close";
+  bench_row(name, rate(ours), "SQLite, a row per value", rate(per_value), "values/s", 0.8);
+  bench_row(name, rate(ours), "SQLite, our rows and indexes", rate(per_report), "values/s", 0.8);
+  std::printf(
+      "  a report with its delivery takes %.2f us of the processor's time; the last of %zu is"
+      " delivered %.0f ms after it was made\n",
+      median(processor) / static_cast<double>(stored) * 1e6, stored, median(lag) * 1e3);
 }
 
 }  // namespace
@@ -198,6 +290,6 @@ void compare_stores(const std::string &home, const std::string &scratch) {
 int main() {
   const det::TemporaryDirectory directory;
   compare_calls((directory / "calls").string(), directory.path().string());
-  compare_stores((directory / "store").string(), directory.path().string());
+  compare_stores(directory.path().string());
   return 0;
 }
