@@ -272,7 +272,7 @@ Resources DirectoryBackend::complete(const HashedFiles &finished, Progress *prog
   write_manifest(tree_, manifest, !chunked.empty());
   if (options_.durable) {
     std::erase_if(entries, [&](const TreeEntry &e) { return unchanged(finished, e) != nullptr; });
-    sync_tree(tree_, entries);
+    sync_tree(tree_, std::move(entries));
     // The lock too: after a power cut it tells that the master may not know the checkpoint.
     staging_.sync_locks();
   }

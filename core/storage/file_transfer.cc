@@ -526,10 +526,10 @@ void sync_entries(const Tree &root, const std::vector<TreeEntry> &entries) {
   if (!sync_at_once(root, entries)) sync_one_by_one(root, entries);
 }
 
-void sync_tree(const Tree &root, const std::vector<TreeEntry> &entries) {
+void sync_tree(const Tree &root, std::vector<TreeEntry> entries) {
   if (sync_at_once(root, entries)) return;
+  entries.push_back({manifest_name, {}});  // with the others: the file system then writes once
   sync_one_by_one(root, entries);
-  sync_entry(root, manifest_name, O_RDONLY);
   if (fsync(root.fd.get()) != 0 && errno != EINVAL)
     OsFailure{errno}.raise("syncing '" + root.name.string() + "'");
 }

@@ -120,6 +120,6 @@ void set_mode(int fd, unsigned mode, const std::string &described);
 void sync_entries(const Tree &root, const std::vector<TreeEntry> &entries);
 
 // The same for the entries, the manifest and `root` itself.
-void sync_tree(const Tree &root, const std::vector<TreeEntry> &entries);
+void sync_tree(const Tree &root, std::vector<TreeEntry> entries);
 
 }  // namespace det::storage
