@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "core/storage/chunks/chunk_digests.h"
+#include "core/base/crypto/secure_hash.h"
 #include "core/storage/chunks/chunker.h"
 #include "core/storage/directory_storage.h"
 #include "core/storage/tree.h"
@@ -125,10 +125,7 @@ int main(int argc, char **argv) try {
     };
     times["names"].push_back(seconds([&] {
       const std::string_view all(reinterpret_cast<const char *>(model.data()), size);
-      for (size_t at = 0; at < size; at += 4 * chunk_normal)
-        digests_of({all.substr(at, chunk_normal), all.substr(at + chunk_normal, chunk_normal),
-                    all.substr(at + 2 * chunk_normal, chunk_normal),
-                    all.substr(at + 3 * chunk_normal, chunk_normal)});
+      for (size_t at = 0; at < size; at += chunk_normal) det::sha256(all.substr(at, chunk_normal));
     }));
     save("whole", *whole, "one");
     save("first", *chunks, "one");

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/base/hash.h"
-#include "core/storage/chunks/chunk_digests.h"
 #include "core/storage/chunks/chunker.h"
 #include "tests/assert_equal.h"
 #include "tests/storage/chunk_files.h"
@@ -121,22 +120,6 @@ void names_of_chunks_are_sha256_and_read_back(void **) {
     assert_false(chunk_name_from(wrong).has_value());
 }
 
-// At each length of the end, and where several are computed at once.
-void digests_are_those_of_openssl(void **) {
-  const std::string bytes = random_bytes(100000, 9);
-  std::vector<std::string_view> pieces;
-  std::vector<Sha256> expected;
-  for (size_t size = 0; size <= 300; ++size) {
-    const std::string_view piece =
-        std::string_view(bytes).substr(size, size % 7 == 0 ? size * 300 : size);
-    pieces.push_back(piece);
-    expected.push_back(sha256(piece));
-    assert_true(digests_of({piece})[0] == expected.back());
-    assert_true(digests_of(pieces) == expected);
-  }
-  assert_true(digests_of({}).empty());
-}
-
 ChunkedFiles some_files() {
   ChunkedFiles files;
   ChunkedFile file{300, 0x123456789abcdef0, 0640, -5, "u7", {}};
@@ -198,7 +181,6 @@ int test_chunker() {
       cmocka_unit_test(a_change_in_place_moves_only_cuts_near_it),
       cmocka_unit_test(small_and_uniform_data_is_cut_too),
       cmocka_unit_test(names_of_chunks_are_sha256_and_read_back),
-      cmocka_unit_test(digests_are_those_of_openssl),
       cmocka_unit_test(lists_read_back),
       cmocka_unit_test(damaged_lists_are_found),
       cmocka_unit_test(impossible_lists_are_found_though_their_checksum_is_right),

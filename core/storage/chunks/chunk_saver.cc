@@ -13,7 +13,6 @@
 
 #include "core/base/error.h"
 #include "core/storage/block_checksum.h"
-#include "core/storage/chunks/chunk_digests.h"
 #include "core/storage/chunks/chunk_sweep.h"
 #include "core/storage/chunks/chunker.h"
 #include "core/storage/file_transfer.h"
@@ -36,19 +35,9 @@ class Cutter {
  private:
   struct File;
   class Block;
-  class Expected;
-  // One chunk, and where its bytes are for now.
-  struct Piece {
-    RememberedChunk cut;
-    std::string_view bytes;
-    bool has_name;
-  };
 
   void start(const Tree &source, const std::string &path, bool confined, Buffer &buffer);
   void save_block(File &file, size_t index);
-  std::vector<Piece> pieces_of(Block &block, Expected &expected) const;
-  Piece next_piece(std::string_view ahead, uint64_t at, const RememberedChunk *known) const;
-  static void name(std::vector<Piece> &pieces);
   ChunkName place(ChunkName name, std::string_view bytes, unsigned mode);
   void finish(File &file);
 
@@ -86,12 +75,11 @@ class Cutter::Block {
   uint64_t at() const { return at_; }
   uint64_t left() const { return end_ - at_; }
 
-  // What comes next, as much as the window holds or as is left.
-  std::string_view look() {
-    std::memmove(bytes_.get(), bytes_.get() + first_, held_);
-    first_ = 0;
-    read_more(std::min<uint64_t>(capacity, left()));
-    return {bytes_.get(), held_};
+  // What comes next, as many bytes as that or as are left.
+  std::string_view look(size_t wanted) {
+    const size_t size = std::min<uint64_t>(wanted, left());
+    if (size > held_) read_more(size);
+    return {bytes_.get() + first_, size};
   }
 
   void pass(size_t size) {
@@ -107,8 +95,12 @@ class Cutter::Block {
   static constexpr size_t capacity = 2 * chunk_most;
 
   void read_more(size_t wanted) {
+    if (first_ + wanted > capacity) {
+      std::memmove(bytes_.get(), bytes_.get() + first_, held_);
+      first_ = 0;
+    }
     while (held_ < wanted) {
-      const ssize_t got = pread(file_.source.get(), bytes_.get() + held_, wanted - held_,
+      const ssize_t got = pread(file_.source.get(), bytes_.get() + first_ + held_, wanted - held_,
                                 static_cast<off_t>(at_ + held_));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) OsFailure{errno}.raise("reading " + file_.described);
@@ -126,7 +118,7 @@ class Cutter::Block {
 };
 
 // What may follow at one place after the other of a block, from what is remembered of it.
-class Cutter::Expected {
+class Expected {
  public:
   Expected(const RememberedFile *file, size_t index, uint64_t size)
       : chunks_(file != nullptr && index < file->blocks.size() ? &file->blocks[index] : nullptr),
@@ -190,53 +182,27 @@ void Cutter::start(const Tree &source, const std::string &path, bool confined, B
 void Cutter::save_block(File &file, size_t index) {
   Block block(file, index);
   Expected expected(file.remembered.get(), index, file.size());
+  std::vector<RememberedChunk> &cut = file.cut.blocks[index];
   while (block.left() > 0) {
-    std::vector<Piece> pieces = pieces_of(block, expected);
-    name(pieces);
-    for (Piece &piece : pieces) {
-      Chunk &chunk = piece.cut.chunk;
-      chunk.name = place(chunk.name, piece.bytes, file.before.st_mode);
-      file.cut.blocks[index].push_back(piece.cut);
-      block.pass(chunk.size);
-      if (progress_ != nullptr) progress_->add_bytes(chunk.size);
+    RememberedChunk next{block.at(), {}, {}};
+    const RememberedChunk *known = expected.at(block.at());
+    if (known != nullptr && known->chunk.size <= block.left()) {
+      const std::string_view bytes = block.look(known->chunk.size);
+      next.hash = memory_.hash_of(bytes.data(), bytes.size());
+      if (next.hash == known->hash) next.chunk = known->chunk;
     }
+    std::string_view bytes = block.look(next.chunk.size > 0 ? next.chunk.size : chunk_most);
+    if (next.chunk.size == 0) {
+      bytes = bytes.substr(0, chunk_length(bytes.data(), bytes.size()));
+      next.hash = memory_.hash_of(bytes.data(), bytes.size());
+      next.chunk = {name_of_chunk(bytes), bytes.size()};
+    }
+    next.chunk.name = place(next.chunk.name, bytes, file.before.st_mode);
+    cut.push_back(next);
+    block.pass(bytes.size());
+    if (progress_ != nullptr) progress_->add_bytes(bytes.size());
   }
   file.sums[index] = block.checksum();
-}
-
-// Those that the window holds, however long the last of them is.
-std::vector<Cutter::Piece> Cutter::pieces_of(Block &block, Expected &expected) const {
-  std::vector<Piece> pieces;
-  std::string_view ahead = block.look();
-  const bool is_last = ahead.size() == block.left();
-  for (uint64_t at = block.at(); ahead.size() >= (is_last ? 1 : chunk_most);) {
-    const Piece &piece = pieces.emplace_back(next_piece(ahead, at, expected.at(at)));
-    ahead.remove_prefix(piece.bytes.size());
-    at += piece.bytes.size();
-  }
-  return pieces;
-}
-
-// `known` is what is remembered of this place, or null.
-Cutter::Piece Cutter::next_piece(std::string_view ahead, uint64_t at,
-                                 const RememberedChunk *known) const {
-  if (known != nullptr && known->chunk.size <= ahead.size()) {
-    const std::string_view bytes = ahead.substr(0, known->chunk.size);
-    const Hash128 hash = memory_.hash_of(bytes.data(), bytes.size());
-    if (hash == known->hash) return {{at, hash, known->chunk}, bytes, true};
-  }
-  const std::string_view bytes = ahead.substr(0, chunk_length(ahead.data(), ahead.size()));
-  return {{at, memory_.hash_of(bytes.data(), bytes.size()), {{}, bytes.size()}}, bytes, false};
-}
-
-void Cutter::name(std::vector<Piece> &pieces) {
-  std::vector<std::string_view> nameless;
-  for (const Piece &piece : pieces)
-    if (!piece.has_name) nameless.push_back(piece.bytes);
-  const std::vector<Sha256> digests = digests_of(nameless);
-  auto digest = digests.begin();
-  for (Piece &piece : pieces)
-    if (!piece.has_name) piece.cut.chunk.name.digest = *digest++;
 }
 
 ChunkName Cutter::place(ChunkName name, std::string_view bytes, unsigned mode) {
