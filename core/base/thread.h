@@ -17,20 +17,20 @@ inline thread_local bool thread_of_ours = false;
 // Whether this thread is one of start_thread(), and not the host's.
 inline bool is_thread_of_ours() noexcept { return detail::thread_of_ours; }
 
-// A background thread with a name, a literal, which takes no signals: those are for the host's
-// threads. Throws Code::full where the system has no more threads for us.
+// A background thread with a name, which takes no signals: those are for the host's threads. Throws
+// Code::full where the system has no more threads for us.
 template <class F>
 std::thread start_thread(const char *name, F &&body) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    std::thread thread([name, body = std::forward<F>(body)]() mutable {
+    std::thread thread([body = std::forward<F>(body)]() mutable {
       detail::thread_of_ours = true;
-      pthread_setname_np(pthread_self(), name);  // of another thread, it takes a file of /proc
       body();
     });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_setname_np(thread.native_handle(), name);
     return thread;
   } catch (const std::system_error &e) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
