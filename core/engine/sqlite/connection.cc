@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string_view>
 #include <thread>
 
@@ -258,7 +259,7 @@ SqliteConnection::~SqliteConnection() {
 // Whoever opens the store when nobody else has it open reads the whole log. So the last one to
 // close copies a long one into the database, and makes it empty. Those who may only read need the
 // file.
-void SqliteConnection::shorten_log() noexcept {
+void SqliteConnection::shorten_log() noexcept try {
   constexpr off_t most_left = 1 << 20;  // some 15 runs
   struct stat about {};
   if (stat((path_.native() + "-wal").c_str(), &about) != 0 || about.st_size <= most_left) return;
@@ -266,6 +267,8 @@ void SqliteConnection::shorten_log() noexcept {
   sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_PERSIST_WAL, &keep_file);
   sqlite3_exec(handle_.get(), "PRAGMA journal_size_limit=0", nullptr, nullptr, nullptr);
   sqlite3_db_config(handle_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+} catch (const std::bad_alloc &) {
+  return;  // it stays long
 }
 
 void SqliteConnection::connect() {
