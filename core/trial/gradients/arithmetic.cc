@@ -180,9 +180,10 @@ void convert(Dtype from_dtype, const void *from, Dtype to_dtype, void *to, size_
         for (size_t start = 0; start < count; start += piece) {
           const size_t size = std::min(piece, count - start);
           load(source, in + start, loaded.data(), size);
-          if constexpr (std::is_same_v<typename To::computed, Computed>) {
+          if constexpr (std::is_same_v<typename To::computed, Computed> &&
+                        sizeof(typename To::stored) < sizeof(Computed)) {
             store(target, loaded.data(), out + start, size, by);
-          } else {
+          } else {  // without wide vectors, whose stores are slower where they cross lines
             for (size_t i = 0; i < size; ++i)
               out[start + i] = To::store(static_cast<typename To::computed>(loaded[i] / by));
           }
