@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/bench/median_of_slowest.h"
 #include "tests/bench/row.h"
 
 enum { warmup = 200, largest = 1 << 20, turns = 15 };
@@ -49,20 +50,6 @@ static void raw_gather(int bytes) {
 static void raw_gather_and_barrier(int bytes) {
   raw_gather(bytes);
   MPI_Barrier(MPI_COMM_WORLD);
-}
-
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median_of_slowest(const double *times, int rounds) {
-  double *slowest = malloc(sizeof(double) * (size_t)rounds);
-  MPI_Allreduce(times, slowest, rounds, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  qsort(slowest, (size_t)rounds, sizeof *slowest, ascending);
-  const double median = slowest[rounds / 2];
-  free(slowest);
-  return median;
 }
 
 /* Our call and a rival's. */

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "tests/bench/median.h"
 #include "tests/bench/row.h"
 
 enum { starts = 101, rounds = 21, questions = 1000000 };
@@ -33,16 +34,6 @@ static double now(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static int ascending(const void *a, const void *b) {
-  double difference = *(const double *)a - *(const double *)b;
-  return (difference > 0) - (difference < 0);
-}
-
-static double median(double *values, int count) {
-  qsort(values, (size_t)count, sizeof *values, ascending);
-  return values[count / 2];
 }
 
 static int threads(void) {
@@ -98,10 +89,10 @@ static void compare_processes(const char *self, const char *store) {
     linking[i] = whole_process(link, &linked_memory);
     theirs[i] = whole_process(python, &their_memory);
   }
-  bench_row("a process that starts and ends a run in a store", median(ours, starts),
-            "python3 -c pass", median(theirs, starts), "s", 0.4);
-  bench_row("a process that only links the library", median(linking, starts), "python3 -c pass",
-            median(theirs, starts), "s", 0);
+  bench_row("a process that starts and ends a run in a store", bench_median(ours, starts),
+            "python3 -c pass", bench_median(theirs, starts), "s", 0.4);
+  bench_row("a process that only links the library", bench_median(linking, starts),
+            "python3 -c pass", bench_median(theirs, starts), "s", 0);
   int objects = 0;
   dl_iterate_phdr(count_object, &objects);
   printf("memory of such a process: %.1f MB with a run, %.1f MB linked, %.1f MB python3\n",
@@ -121,8 +112,8 @@ static void compare_questions(det_core *core) {
     for (int i = 0; i < questions; ++i) clock_gettime(CLOCK_REALTIME, &ignored);
     theirs[round] = (now() - begin) / questions;
   }
-  bench_row("should_preempt in a loop", median(ours, rounds), "clock_gettime",
-            median(theirs, rounds), "s", 1.2);
+  bench_row("should_preempt in a loop", bench_median(ours, rounds), "clock_gettime",
+            bench_median(theirs, rounds), "s", 1.2);
 }
 
 int main(int argc, char **argv) {
@@ -141,7 +132,8 @@ int main(int argc, char **argv) {
     end(start(store));
     times[i] = now() - begin;
   }
-  printf("init and close in a process that lives: median %.2f ms\n", median(times, starts) * 1e3);
+  printf("init and close in a process that lives: median %.2f ms\n",
+         bench_median(times, starts) * 1e3);
 
   det_core *core = start(store);
   compare_questions(core);

@@ -13,26 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/bench/median_of_slowest.h"
 #include "tests/bench/row.h"
 
 static int rank, size;
 
 static void check(det_status status) {
   if (status < 0) MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median_of_slowest(const double *times, int rounds) {
-  double *slowest = malloc(sizeof(double) * (size_t)rounds);
-  MPI_Allreduce(times, slowest, rounds, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  qsort(slowest, (size_t)rounds, sizeof *slowest, ascending);
-  const double median = slowest[rounds / 2];
-  free(slowest);
-  return median;
 }
 
 struct gradients_case {

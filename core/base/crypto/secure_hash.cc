@@ -14,24 +14,23 @@ void require(bool computed, const char *name) {
     throw Error(Code::internal, std::string("computing a secure hash: OpenSSL offers no ") + name);
 }
 
-}  // namespace
-
-Sha256 sha256(std::string_view bytes) {
-  const CryptoLibrary &crypto = crypto_library();
-  Sha256 digest{};
-  require(crypto.EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, crypto.EVP_sha256(),
-                            nullptr) == 1,
-          "SHA-256");
+template <class Digest>
+Digest digest_of(std::string_view bytes, const EVP_MD *algorithm, const char *name) {
+  Digest digest{};
+  require(crypto_library().EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, algorithm,
+                                      nullptr) == 1,
+          name);
   return digest;
 }
 
+}  // namespace
+
+Sha256 sha256(std::string_view bytes) {
+  return digest_of<Sha256>(bytes, crypto_library().EVP_sha256(), "SHA-256");
+}
+
 Sha512 sha512(std::string_view bytes) {
-  const CryptoLibrary &crypto = crypto_library();
-  Sha512 digest{};
-  require(crypto.EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, crypto.EVP_sha512(),
-                            nullptr) == 1,
-          "SHA-512");
-  return digest;
+  return digest_of<Sha512>(bytes, crypto_library().EVP_sha512(), "SHA-512");
 }
 
 Sha256 hmac_sha256(std::string_view key, std::string_view bytes) {
